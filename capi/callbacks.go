@@ -112,7 +112,7 @@ func (h handles) free() {
 }
 
 // call runs a callback, with the grad mode of c, and returns its results.
-func call(c dispatch.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
+func call(c dispatch.Context, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
 	if !C.lt_has_room() {
 		return nil, tooDeep()
 	}
@@ -171,13 +171,13 @@ func reason(code C.int32_t) error {
 	return &status.Error{Code: status.Code(code), Msg: text}
 }
 
-func (program) Call(c dispatch.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
+func (program) Call(c dispatch.Context, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
 	return call(c, given, made, func(h handles) C.int32_t {
 		return C.lt_call(C.uintptr_t(function), C.uintptr_t(context), h.array, C.int64_t(h.given), h.results(), C.int64_t(h.made))
 	})
 }
 
-func (program) Pack(c dispatch.Ctx, function, context uintptr, t *tensor.Tensor) (packed uintptr, err error) {
+func (program) Pack(c dispatch.Context, function, context uintptr, t *tensor.Tensor) (packed uintptr, err error) {
 	cell := (*C.uintptr_t)(C.calloc(1, 8))
 	defer C.free(unsafe.Pointer(cell))
 	_, err = call(c, []*tensor.Tensor{t}, 0, func(h handles) C.int32_t {
@@ -186,7 +186,7 @@ func (program) Pack(c dispatch.Ctx, function, context uintptr, t *tensor.Tensor)
 	return uintptr(*cell), err
 }
 
-func (program) Unpack(c dispatch.Ctx, function, context, packed uintptr) (*tensor.Tensor, error) {
+func (program) Unpack(c dispatch.Context, function, context, packed uintptr) (*tensor.Tensor, error) {
 	made, err := call(c, nil, 1, func(h handles) C.int32_t {
 		return C.lt_unpack(C.uintptr_t(function), C.uintptr_t(context), C.uintptr_t(packed), h.results())
 	})

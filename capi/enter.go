@@ -54,7 +54,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 }
 
 // context returns the context of the calling thread. The record is C's, since Go has no thread-local storage.
-func (f frame) context() dispatch.Ctx {
+func (f frame) context() dispatch.Context {
 	return dispatch.With((*dispatch.Modes)(unsafe.Pointer(&f.c.thread.modes)))
 }
 
@@ -69,8 +69,8 @@ var (
 )
 
 // deprecated is the call of an operator that warns before it begins.
-func deprecated(op, instead string, call func(dispatch.Ctx, frame) error) func(dispatch.Ctx, frame) error {
-	return func(c dispatch.Ctx, f frame) error {
+func deprecated(op, instead string, call func(dispatch.Context, frame) error) func(dispatch.Context, frame) error {
+	return func(c dispatch.Context, f frame) error {
 		if err := warning.Deprecated.Of(op, "deprecated, as in PyTorch; %s", instead); err != nil {
 			return err
 		}

@@ -15,5031 +15,5031 @@ import (
 )
 
 // calls is indexed by lt_frame.op, in the order of gen_numbers.h.
-var calls = [...]func(dispatch.Ctx, frame) error{
-	func(c dispatch.Ctx, f frame) error { // H
+var calls = [...]func(dispatch.Context, frame) error{
+	func(c dispatch.Context, f frame) error { // H
 		r0, err := c.AdjointMatrix(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // T
+	func(c dispatch.Context, f frame) error { // T
 		r0, err := c.TransposeAll(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // abs
+	func(c dispatch.Context, f frame) error { // abs
 		r0, err := c.Abs(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // absolute
+	func(c dispatch.Context, f frame) error { // absolute
 		r0, err := c.Abs(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // acos
+	func(c dispatch.Context, f frame) error { // acos
 		r0, err := c.Acos(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // acosh
+	func(c dispatch.Context, f frame) error { // acosh
 		r0, err := c.Acosh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // adaptive_avg_pool1d
+	func(c dispatch.Context, f frame) error { // adaptive_avg_pool1d
 		r0, err := c.AdaptiveAvgPool1d(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // adaptive_max_pool1d
+	func(c dispatch.Context, f frame) error { // adaptive_max_pool1d
 		r0, r1, err := c.AdaptiveMaxPool1d(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // add
+	func(c dispatch.Context, f frame) error { // add
 		r0, err := c.Add(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // addbmm
+	func(c dispatch.Context, f frame) error { // addbmm
 		r0, err := c.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // addcdiv
+	func(c dispatch.Context, f frame) error { // addcdiv
 		r0, err := c.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // addcmul
+	func(c dispatch.Context, f frame) error { // addcmul
 		r0, err := c.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // addmm
+	func(c dispatch.Context, f frame) error { // addmm
 		r0, err := c.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // addmv
+	func(c dispatch.Context, f frame) error { // addmv
 		r0, err := c.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // addr
+	func(c dispatch.Context, f frame) error { // addr
 		r0, err := c.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // adjoint
+	func(c dispatch.Context, f frame) error { // adjoint
 		r0, err := c.Adjoint(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // affine_grid_generator
+	func(c dispatch.Context, f frame) error { // affine_grid_generator
 		r0, err := c.AffineGridGenerator(f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // alias_copy
+	func(c dispatch.Context, f frame) error { // alias_copy
 		r0, err := c.AliasCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // align_as
+	func(c dispatch.Context, f frame) error { // align_as
 		r0, err := c.AlignAs(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // align_tensors
+	func(c dispatch.Context, f frame) error { // align_tensors
 		r, err := c.AlignTensors(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // align_to
+	func(c dispatch.Context, f frame) error { // align_to
 		r0, err := c.AlignTo(f.tensor(0), f.strs(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // all
+	func(c dispatch.Context, f frame) error { // all
 		r0, err := c.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // allclose
+	func(c dispatch.Context, f frame) error { // allclose
 		r0, err := c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // alpha_dropout
+	func(c dispatch.Context, f frame) error { // alpha_dropout
 		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // amax
+	func(c dispatch.Context, f frame) error { // amax
 		r0, err := c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // amin
+	func(c dispatch.Context, f frame) error { // amin
 		r0, err := c.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // aminmax
+	func(c dispatch.Context, f frame) error { // aminmax
 		r0, r1, err := c.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // angle
+	func(c dispatch.Context, f frame) error { // angle
 		r0, err := c.Angle(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // any
+	func(c dispatch.Context, f frame) error { // any
 		r0, err := c.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arange
+	func(c dispatch.Context, f frame) error { // arange
 		r0, err := c.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arange.start
+	func(c dispatch.Context, f frame) error { // arange.start
 		r0, err := c.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arange.start_step
+	func(c dispatch.Context, f frame) error { // arange.start_step
 		r0, err := c.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arccos
+	func(c dispatch.Context, f frame) error { // arccos
 		r0, err := c.Acos(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arccosh
+	func(c dispatch.Context, f frame) error { // arccosh
 		r0, err := c.Acosh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // archive_load
+	func(c dispatch.Context, f frame) error { // archive_load
 		r0, r1, err := c.ArchiveLoad(f.str(0), f.bool(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // archive_load_bytes
+	func(c dispatch.Context, f frame) error { // archive_load_bytes
 		r0, r1, err := c.ArchiveLoadBytes(f.tensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // archive_save
+	func(c dispatch.Context, f frame) error { // archive_save
 		return c.ArchiveSave(f.str(0), f.strs(1), f.tensors(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // archive_save_bytes
+	func(c dispatch.Context, f frame) error { // archive_save_bytes
 		r0, err := c.ArchiveSaveBytes(f.strs(0), f.tensors(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arcsin
+	func(c dispatch.Context, f frame) error { // arcsin
 		r0, err := c.Asin(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arcsinh
+	func(c dispatch.Context, f frame) error { // arcsinh
 		r0, err := c.Asinh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arctan
+	func(c dispatch.Context, f frame) error { // arctan
 		r0, err := c.Atan(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arctan2
+	func(c dispatch.Context, f frame) error { // arctan2
 		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // arctanh
+	func(c dispatch.Context, f frame) error { // arctanh
 		r0, err := c.Atanh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // argmax
+	func(c dispatch.Context, f frame) error { // argmax
 		r0, err := c.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // argmin
+	func(c dispatch.Context, f frame) error { // argmin
 		r0, err := c.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // argsort
+	func(c dispatch.Context, f frame) error { // argsort
 		r0, err := c.Argsort(f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // argsort.stable
+	func(c dispatch.Context, f frame) error { // argsort.stable
 		r0, err := c.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // argwhere
+	func(c dispatch.Context, f frame) error { // argwhere
 		r0, err := c.Argwhere(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // as_strided
+	func(c dispatch.Context, f frame) error { // as_strided
 		r0, err := c.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // as_strided_copy
+	func(c dispatch.Context, f frame) error { // as_strided_copy
 		r0, err := c.AsStridedCopy(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // as_strided_scatter
+	func(c dispatch.Context, f frame) error { // as_strided_scatter
 		r0, err := c.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // asin
+	func(c dispatch.Context, f frame) error { // asin
 		r0, err := c.Asin(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // asinh
+	func(c dispatch.Context, f frame) error { // asinh
 		r0, err := c.Asinh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // atan
+	func(c dispatch.Context, f frame) error { // atan
 		r0, err := c.Atan(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // atan2
+	func(c dispatch.Context, f frame) error { // atan2
 		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // atanh
+	func(c dispatch.Context, f frame) error { // atanh
 		r0, err := c.Atanh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // atleast_1d
+	func(c dispatch.Context, f frame) error { // atleast_1d
 		r0, err := c.Atleast1d(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // atleast_1d.sequence
+	func(c dispatch.Context, f frame) error { // atleast_1d.sequence
 		r, err := c.Atleast1dSequence(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // atleast_2d
+	func(c dispatch.Context, f frame) error { // atleast_2d
 		r0, err := c.Atleast2d(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // atleast_2d.sequence
+	func(c dispatch.Context, f frame) error { // atleast_2d.sequence
 		r, err := c.Atleast2dSequence(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // atleast_3d
+	func(c dispatch.Context, f frame) error { // atleast_3d
 		r0, err := c.Atleast3d(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // atleast_3d.sequence
+	func(c dispatch.Context, f frame) error { // atleast_3d.sequence
 		r, err := c.Atleast3dSequence(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // autocast_decrement_nesting
+	func(c dispatch.Context, f frame) error { // autocast_decrement_nesting
 		r0, err := c.AutocastDecrementNesting()
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // autocast_increment_nesting
+	func(c dispatch.Context, f frame) error { // autocast_increment_nesting
 		r0, err := c.AutocastIncrementNesting()
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // autograd_grad
+	func(c dispatch.Context, f frame) error { // autograd_grad
 		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // avg_pool1d
+	func(c dispatch.Context, f frame) error { // avg_pool1d
 		r0, err := c.AvgPool1d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // backward
+	func(c dispatch.Context, f frame) error { // backward
 		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
 	},
-	func(c dispatch.Ctx, f frame) error { // baddbmm
+	func(c dispatch.Context, f frame) error { // baddbmm
 		r0, err := c.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bartlett_window
+	func(c dispatch.Context, f frame) error { // bartlett_window
 		r0, err := c.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // batch_norm
+	func(c dispatch.Context, f frame) error { // batch_norm
 		r0, err := c.BatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bernoulli
+	func(c dispatch.Context, f frame) error { // bernoulli
 		r0, err := c.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bernoulli.p
+	func(c dispatch.Context, f frame) error { // bernoulli.p
 		r0, err := c.BernoulliP(f.tensor(0), f.float(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bernoulli_
+	func(c dispatch.Context, f frame) error { // bernoulli_
 		err := c.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // bernoulli_.tensor
+	func(c dispatch.Context, f frame) error { // bernoulli_.tensor
 		err := c.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // bilinear
+	func(c dispatch.Context, f frame) error { // bilinear
 		r0, err := c.NnBilinear(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bincount
+	func(c dispatch.Context, f frame) error { // bincount
 		r0, err := c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // binomial
+	func(c dispatch.Context, f frame) error { // binomial
 		r0, err := c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bitwise_and
+	func(c dispatch.Context, f frame) error { // bitwise_and
 		r0, err := c.BitwiseAnd(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bitwise_left_shift
+	func(c dispatch.Context, f frame) error { // bitwise_left_shift
 		r0, err := c.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bitwise_not
+	func(c dispatch.Context, f frame) error { // bitwise_not
 		r0, err := c.BitwiseNot(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bitwise_or
+	func(c dispatch.Context, f frame) error { // bitwise_or
 		r0, err := c.BitwiseOr(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bitwise_right_shift
+	func(c dispatch.Context, f frame) error { // bitwise_right_shift
 		r0, err := c.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bitwise_xor
+	func(c dispatch.Context, f frame) error { // bitwise_xor
 		r0, err := c.BitwiseXor(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // blackman_window
+	func(c dispatch.Context, f frame) error { // blackman_window
 		r0, err := c.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // block_diag
+	func(c dispatch.Context, f frame) error { // block_diag
 		r0, err := c.BlockDiag(f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bmm
+	func(c dispatch.Context, f frame) error { // bmm
 		r0, err := c.Bmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // broadcast_tensors
+	func(c dispatch.Context, f frame) error { // broadcast_tensors
 		r, err := c.BroadcastTensors(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // broadcast_to
+	func(c dispatch.Context, f frame) error { // broadcast_to
 		r0, err := c.BroadcastTo(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // bucketize
+	func(c dispatch.Context, f frame) error { // bucketize
 		r0, err := c.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // can_cast
+	func(c dispatch.Context, f frame) error { // can_cast
 		r0, err := c.CanCast(f.dtype(0), f.dtype(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cartesian_prod
+	func(c dispatch.Context, f frame) error { // cartesian_prod
 		r0, err := c.CartesianProd(f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cat
+	func(c dispatch.Context, f frame) error { // cat
 		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cauchy_
+	func(c dispatch.Context, f frame) error { // cauchy_
 		err := c.FillCauchy(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // ccol_indices
+	func(c dispatch.Context, f frame) error { // ccol_indices
 		r0, err := c.CcolIndices(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ccol_indices_copy
+	func(c dispatch.Context, f frame) error { // ccol_indices_copy
 		r0, err := c.CcolIndicesCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cdist
+	func(c dispatch.Context, f frame) error { // cdist
 		r0, err := c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ceil
+	func(c dispatch.Context, f frame) error { // ceil
 		r0, err := c.Ceil(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // celu
+	func(c dispatch.Context, f frame) error { // celu
 		r0, err := c.Celu(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
-	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c dispatch.Ctx, f frame) error { // chain_matmul
+	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c dispatch.Context, f frame) error { // chain_matmul
 		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	}),
-	func(c dispatch.Ctx, f frame) error { // channel_shuffle
+	func(c dispatch.Context, f frame) error { // channel_shuffle
 		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c dispatch.Ctx, f frame) error { // cholesky
+	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c dispatch.Context, f frame) error { // cholesky
 		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
 	}),
-	func(c dispatch.Ctx, f frame) error { // cholesky_inverse
+	func(c dispatch.Context, f frame) error { // cholesky_inverse
 		r0, err := c.CholeskyInverse(f.out(0), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cholesky_solve
+	func(c dispatch.Context, f frame) error { // cholesky_solve
 		r0, err := c.CholeskySolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // choose_qparams_per_tensor
+	func(c dispatch.Context, f frame) error { // choose_qparams_per_tensor
 		r0, r1, err := c.ChooseQparamsPerTensor(f.tensor(0), f.bool(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // chunk
+	func(c dispatch.Context, f frame) error { // chunk
 		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // clamp
+	func(c dispatch.Context, f frame) error { // clamp
 		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // clamp.tensor
+	func(c dispatch.Context, f frame) error { // clamp.tensor
 		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // clamp_max
+	func(c dispatch.Context, f frame) error { // clamp_max
 		r0, err := c.ClampMax(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // clamp_min
+	func(c dispatch.Context, f frame) error { // clamp_min
 		r0, err := c.ClampMin(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // clear_autocast_cache
+	func(c dispatch.Context, f frame) error { // clear_autocast_cache
 		return c.ClearAutocastCache()
 	},
-	func(c dispatch.Ctx, f frame) error { // clip
+	func(c dispatch.Context, f frame) error { // clip
 		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // clip.tensor
+	func(c dispatch.Context, f frame) error { // clip.tensor
 		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // clone
+	func(c dispatch.Context, f frame) error { // clone
 		r0, err := c.Clone(f.tensor(0), f.format(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // coalesce
+	func(c dispatch.Context, f frame) error { // coalesce
 		r0, err := c.Coalesce(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // col_indices
+	func(c dispatch.Context, f frame) error { // col_indices
 		r0, err := c.ColIndices(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // col_indices_copy
+	func(c dispatch.Context, f frame) error { // col_indices_copy
 		r0, err := c.ColIndicesCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // column_stack
+	func(c dispatch.Context, f frame) error { // column_stack
 		r0, err := c.ColumnStack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // combinations
+	func(c dispatch.Context, f frame) error { // combinations
 		r0, err := c.Combinations(f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // complex.parts
+	func(c dispatch.Context, f frame) error { // complex.parts
 		r0, err := c.ComplexParts(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // concat
+	func(c dispatch.Context, f frame) error { // concat
 		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // concatenate
+	func(c dispatch.Context, f frame) error { // concatenate
 		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conj
+	func(c dispatch.Context, f frame) error { // conj
 		r0, err := c.Conj(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conj_physical
+	func(c dispatch.Context, f frame) error { // conj_physical
 		r0, err := c.ConjPhysical(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // constant_pad_nd
+	func(c dispatch.Context, f frame) error { // constant_pad_nd
 		r0, err := c.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // contiguous
+	func(c dispatch.Context, f frame) error { // contiguous
 		r0, err := c.Contiguous(f.tensor(0), f.format(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv1d
+	func(c dispatch.Context, f frame) error { // conv1d
 		r0, err := c.Conv1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv1d.padding
+	func(c dispatch.Context, f frame) error { // conv1d.padding
 		r0, err := c.Conv1dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv2d
+	func(c dispatch.Context, f frame) error { // conv2d
 		r0, err := c.Conv2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv2d.padding
+	func(c dispatch.Context, f frame) error { // conv2d.padding
 		r0, err := c.Conv2dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv3d
+	func(c dispatch.Context, f frame) error { // conv3d
 		r0, err := c.Conv3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv3d.padding
+	func(c dispatch.Context, f frame) error { // conv3d.padding
 		r0, err := c.Conv3dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv_tbc
+	func(c dispatch.Context, f frame) error { // conv_tbc
 		r0, err := c.ConvTbc(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv_transpose1d
+	func(c dispatch.Context, f frame) error { // conv_transpose1d
 		r0, err := c.ConvTranspose1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv_transpose2d
+	func(c dispatch.Context, f frame) error { // conv_transpose2d
 		r0, err := c.ConvTranspose2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // conv_transpose3d
+	func(c dispatch.Context, f frame) error { // conv_transpose3d
 		r0, err := c.ConvTranspose3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // coo_indices
+	func(c dispatch.Context, f frame) error { // coo_indices
 		r0, err := c.RawIndices(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // coo_values
+	func(c dispatch.Context, f frame) error { // coo_values
 		r0, err := c.RawValues(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // copy_
+	func(c dispatch.Context, f frame) error { // copy_
 		err := c.Copy(f.tensor(0), f.operand(1), f.bool(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // copysign
+	func(c dispatch.Context, f frame) error { // copysign
 		r0, err := c.Copysign(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // corrcoef
+	func(c dispatch.Context, f frame) error { // corrcoef
 		r0, err := c.Corrcoef(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cos
+	func(c dispatch.Context, f frame) error { // cos
 		r0, err := c.Cos(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cosh
+	func(c dispatch.Context, f frame) error { // cosh
 		r0, err := c.Cosh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cosine_similarity
+	func(c dispatch.Context, f frame) error { // cosine_similarity
 		r0, err := c.CosineSimilarity(f.tensor(0), f.tensor(1), f.int(2), f.float(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // count_nonzero
+	func(c dispatch.Context, f frame) error { // count_nonzero
 		r0, err := c.CountNonzero(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cov
+	func(c dispatch.Context, f frame) error { // cov
 		r0, err := c.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cpu_tier
+	func(c dispatch.Context, f frame) error { // cpu_tier
 		r0, err := c.CpuTier()
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cross
+	func(c dispatch.Context, f frame) error { // cross
 		r0, err := c.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // crow_indices
+	func(c dispatch.Context, f frame) error { // crow_indices
 		r0, err := c.CrowIndices(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // crow_indices_copy
+	func(c dispatch.Context, f frame) error { // crow_indices_copy
 		r0, err := c.CrowIndicesCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // csr_sddmm
+	func(c dispatch.Context, f frame) error { // csr_sddmm
 		r0, err := c.CsrSddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // csr_spadd
+	func(c dispatch.Context, f frame) error { // csr_spadd
 		r0, r1, r2, err := c.CsrSpadd(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // csr_spgemm
+	func(c dispatch.Context, f frame) error { // csr_spgemm
 		r0, r1, r2, err := c.CsrSpgemm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // csr_spmm
+	func(c dispatch.Context, f frame) error { // csr_spmm
 		r0, err := c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ctc_loss
+	func(c dispatch.Context, f frame) error { // ctc_loss
 		r0, err := c.CtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.int(5), f.bool(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ctc_loss.tensor
+	func(c dispatch.Context, f frame) error { // ctc_loss.tensor
 		r0, err := c.CtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.int(5), f.bool(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cummax
+	func(c dispatch.Context, f frame) error { // cummax
 		r0, r1, err := c.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // cummin
+	func(c dispatch.Context, f frame) error { // cummin
 		r0, r1, err := c.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // cumprod
+	func(c dispatch.Context, f frame) error { // cumprod
 		r0, err := c.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cumsum
+	func(c dispatch.Context, f frame) error { // cumsum
 		r0, err := c.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cumulative_trapezoid
+	func(c dispatch.Context, f frame) error { // cumulative_trapezoid
 		r0, err := c.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // cumulative_trapezoid.x
+	func(c dispatch.Context, f frame) error { // cumulative_trapezoid.x
 		r0, err := c.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // data_ptr
+	func(c dispatch.Context, f frame) error { // data_ptr
 		r0, err := c.DataPtr(f.tensor(0))
 		return f.setPointer(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // default_generator
+	func(c dispatch.Context, f frame) error { // default_generator
 		r0, err := c.DefaultGenerator()
 		return f.setGenerator(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // default_generator.device
+	func(c dispatch.Context, f frame) error { // default_generator.device
 		r0, err := c.DefaultGeneratorOf(f.device(0))
 		return f.setGenerator(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // deg2rad
+	func(c dispatch.Context, f frame) error { // deg2rad
 		r0, err := c.Deg2rad(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dense_dim
+	func(c dispatch.Context, f frame) error { // dense_dim
 		r0, err := c.DenseDim(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dequantize
+	func(c dispatch.Context, f frame) error { // dequantize
 		r0, err := c.Dequantize(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dequantize.tensors
+	func(c dispatch.Context, f frame) error { // dequantize.tensors
 		r, err := c.DequantizeTensors(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // det
+	func(c dispatch.Context, f frame) error { // det
 		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // detach
+	func(c dispatch.Context, f frame) error { // detach
 		r0, err := c.Detach(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // detach_
+	func(c dispatch.Context, f frame) error { // detach_
 		err := c.DetachInplace(f.tensor(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // detach_copy
+	func(c dispatch.Context, f frame) error { // detach_copy
 		r0, err := c.DetachCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_absence
+	func(c dispatch.Context, f frame) error { // device_absence
 		r0, err := c.DeviceAbsence(f.str(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_allocations
+	func(c dispatch.Context, f frame) error { // device_allocations
 		r0, r1, r2, err := c.DeviceAllocations(f.device(0))
 		return f.setInt(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_attribute
+	func(c dispatch.Context, f frame) error { // device_attribute
 		r0, err := c.DeviceAttribute(f.device(0), f.str(1))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_can_access_peer
+	func(c dispatch.Context, f frame) error { // device_can_access_peer
 		r0, err := c.DeviceCanAccessPeer(f.device(0), f.device(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_count
+	func(c dispatch.Context, f frame) error { // device_count
 		r0, err := c.DeviceCount(f.str(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_current
+	func(c dispatch.Context, f frame) error { // device_current
 		r0, err := c.DeviceCurrent(f.str(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_memory
+	func(c dispatch.Context, f frame) error { // device_memory
 		r0, r1, r2, r3, r4, r5, r6, err := c.DeviceMemory(f.device(0))
 		return f.setInt(err, r0, r1, r2, r3, r4, r5, r6)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_name
+	func(c dispatch.Context, f frame) error { // device_name
 		r0, err := c.DeviceName(f.device(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_of_pointer
+	func(c dispatch.Context, f frame) error { // device_of_pointer
 		r0, err := c.DeviceOfPointer(f.str(0), f.pointer(1))
 		return f.setDevice(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // device_reset_peak_memory
+	func(c dispatch.Context, f frame) error { // device_reset_peak_memory
 		return c.DeviceResetPeakMemory(f.device(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // device_set_current
+	func(c dispatch.Context, f frame) error { // device_set_current
 		return c.DeviceSetCurrent(f.device(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // device_set_memory_limit
+	func(c dispatch.Context, f frame) error { // device_set_memory_limit
 		return c.DeviceSetMemoryLimit(f.device(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // device_synchronize
+	func(c dispatch.Context, f frame) error { // device_synchronize
 		return c.DeviceSynchronize(f.device(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // device_uuid
+	func(c dispatch.Context, f frame) error { // device_uuid
 		r0, err := c.DeviceUuid(f.device(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diag
+	func(c dispatch.Context, f frame) error { // diag
 		r0, err := c.Diag(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diag_embed
+	func(c dispatch.Context, f frame) error { // diag_embed
 		r0, err := c.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diagflat
+	func(c dispatch.Context, f frame) error { // diagflat
 		r0, err := c.Diagflat(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diagonal
+	func(c dispatch.Context, f frame) error { // diagonal
 		r0, err := c.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diagonal.outdim
+	func(c dispatch.Context, f frame) error { // diagonal.outdim
 		r0, err := c.DiagonalOutdim(f.tensor(0), f.str(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diagonal_copy
+	func(c dispatch.Context, f frame) error { // diagonal_copy
 		r0, err := c.DiagonalCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diagonal_scatter
+	func(c dispatch.Context, f frame) error { // diagonal_scatter
 		r0, err := c.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // diff
+	func(c dispatch.Context, f frame) error { // diff
 		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // digamma
+	func(c dispatch.Context, f frame) error { // digamma
 		r0, err := c.Digamma(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dim_by_name
+	func(c dispatch.Context, f frame) error { // dim_by_name
 		r0, err := c.DimByName(f.tensor(0), f.str(1))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dirichlet_grad
+	func(c dispatch.Context, f frame) error { // dirichlet_grad
 		r0, err := c.DirichletGrad(f.tensor(0), f.tensor(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dispatch_table
+	func(c dispatch.Context, f frame) error { // dispatch_table
 		r0, err := c.DispatchTable(f.str(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dist
+	func(c dispatch.Context, f frame) error { // dist
 		r0, err := c.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // div
+	func(c dispatch.Context, f frame) error { // div
 		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // divide
+	func(c dispatch.Context, f frame) error { // divide
 		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dot
+	func(c dispatch.Context, f frame) error { // dot
 		r0, err := c.Dot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dropout
+	func(c dispatch.Context, f frame) error { // dropout
 		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dsmm
+	func(c dispatch.Context, f frame) error { // dsmm
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // dsplit
+	func(c dispatch.Context, f frame) error { // dsplit
 		r, err := c.Dsplit(f.tensor(0), f.int(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // dsplit.indices
+	func(c dispatch.Context, f frame) error { // dsplit.indices
 		r, err := c.DsplitIndices(f.tensor(0), f.ints(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // dstack
+	func(c dispatch.Context, f frame) error { // dstack
 		r0, err := c.Dstack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // einsum
+	func(c dispatch.Context, f frame) error { // einsum
 		r0, err := c.Einsum(f.str(0), f.tensors(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // embedding
+	func(c dispatch.Context, f frame) error { // embedding
 		r0, err := c.Embedding(f.tensor(0), f.tensor(1), f.int(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // embedding_bag
+	func(c dispatch.Context, f frame) error { // embedding_bag
 		r0, r1, r2, r3, err := c.EmbeddingBag(f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.int(4), f.bool(5), f.tensorOptional(6), f.bool(7), f.intOptional(8))
 		return f.setTensors(err, r0, r1, r2, r3)
 	},
-	func(c dispatch.Ctx, f frame) error { // embedding_renorm_
+	func(c dispatch.Context, f frame) error { // embedding_renorm_
 		err := c.EmbeddingRenorm(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // empty
+	func(c dispatch.Context, f frame) error { // empty
 		r0, err := c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // empty_affine_quantized
+	func(c dispatch.Context, f frame) error { // empty_affine_quantized
 		r0, err := c.EmptyAffineQuantized(f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.float(4), f.int(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // empty_cache
+	func(c dispatch.Context, f frame) error { // empty_cache
 		return c.EmptyCache()
 	},
-	func(c dispatch.Ctx, f frame) error { // empty_like
+	func(c dispatch.Context, f frame) error { // empty_like
 		r0, err := c.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // empty_per_channel_affine_quantized
+	func(c dispatch.Context, f frame) error { // empty_per_channel_affine_quantized
 		r0, err := c.EmptyPerChannelAffineQuantized(f.ints(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // empty_permuted
+	func(c dispatch.Context, f frame) error { // empty_permuted
 		r0, err := c.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // empty_strided
+	func(c dispatch.Context, f frame) error { // empty_strided
 		r0, err := c.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // eq
+	func(c dispatch.Context, f frame) error { // eq
 		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // equal
+	func(c dispatch.Context, f frame) error { // equal
 		r0, err := c.Equal(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // erf
+	func(c dispatch.Context, f frame) error { // erf
 		r0, err := c.Erf(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // erfc
+	func(c dispatch.Context, f frame) error { // erfc
 		r0, err := c.Erfc(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // erfinv
+	func(c dispatch.Context, f frame) error { // erfinv
 		r0, err := c.Erfinv(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // event_elapsed_time
+	func(c dispatch.Context, f frame) error { // event_elapsed_time
 		r0, err := c.EventElapsedTime(f.int(0), f.int(1))
 		return f.setFloat(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // event_free
+	func(c dispatch.Context, f frame) error { // event_free
 		return c.EventFree(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // event_handle
+	func(c dispatch.Context, f frame) error { // event_handle
 		r0, err := c.EventHandle(f.int(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // event_new
+	func(c dispatch.Context, f frame) error { // event_new
 		r0, err := c.EventNew(f.device(0), f.bool(1), f.bool(2))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // event_query
+	func(c dispatch.Context, f frame) error { // event_query
 		r0, err := c.EventQuery(f.int(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // event_record
+	func(c dispatch.Context, f frame) error { // event_record
 		return c.EventRecord(f.int(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // event_synchronize
+	func(c dispatch.Context, f frame) error { // event_synchronize
 		return c.EventSynchronize(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // exp
+	func(c dispatch.Context, f frame) error { // exp
 		r0, err := c.Exp(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // exp2
+	func(c dispatch.Context, f frame) error { // exp2
 		r0, err := c.Exp2(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // expand
+	func(c dispatch.Context, f frame) error { // expand
 		r0, err := c.Expand(f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // expand_as
+	func(c dispatch.Context, f frame) error { // expand_as
 		r0, err := c.ExpandAs(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // expand_copy
+	func(c dispatch.Context, f frame) error { // expand_copy
 		r0, err := c.ExpandCopy(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // expm1
+	func(c dispatch.Context, f frame) error { // expm1
 		r0, err := c.Expm1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // exponential_
+	func(c dispatch.Context, f frame) error { // exponential_
 		err := c.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // eye
+	func(c dispatch.Context, f frame) error { // eye
 		r0, err := c.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // eye.m
+	func(c dispatch.Context, f frame) error { // eye.m
 		r0, err := c.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fail_allocation
+	func(c dispatch.Context, f frame) error { // fail_allocation
 		return c.FailAllocation(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // fake_quantize_learnable_per_channel_affine
+	func(c dispatch.Context, f frame) error { // fake_quantize_learnable_per_channel_affine
 		r0, err := c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fake_quantize_learnable_per_tensor_affine
+	func(c dispatch.Context, f frame) error { // fake_quantize_learnable_per_tensor_affine
 		r0, err := c.FakeQuantizeLearnablePerTensorAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.float(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fake_quantize_per_channel_affine
+	func(c dispatch.Context, f frame) error { // fake_quantize_per_channel_affine
 		r0, err := c.FakeQuantizePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fake_quantize_per_channel_affine_cachemask
+	func(c dispatch.Context, f frame) error { // fake_quantize_per_channel_affine_cachemask
 		r0, r1, err := c.FakeQuantizePerChannelAffineCachemask(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // fake_quantize_per_tensor_affine
+	func(c dispatch.Context, f frame) error { // fake_quantize_per_tensor_affine
 		r0, err := c.FakeQuantizePerTensorAffine(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fake_quantize_per_tensor_affine.tensor_qparams
+	func(c dispatch.Context, f frame) error { // fake_quantize_per_tensor_affine.tensor_qparams
 		r0, err := c.FakeQuantizePerTensorAffineTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fake_quantize_per_tensor_affine_cachemask
+	func(c dispatch.Context, f frame) error { // fake_quantize_per_tensor_affine_cachemask
 		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // feature_alpha_dropout
+	func(c dispatch.Context, f frame) error { // feature_alpha_dropout
 		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // feature_dropout
+	func(c dispatch.Context, f frame) error { // feature_dropout
 		r0, err := c.FeatureDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.fft
+	func(c dispatch.Context, f frame) error { // fft.fft
 		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.fft2
+	func(c dispatch.Context, f frame) error { // fft.fft2
 		r0, err := c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.fftfreq
+	func(c dispatch.Context, f frame) error { // fft.fftfreq
 		r0, err := c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.fftn
+	func(c dispatch.Context, f frame) error { // fft.fftn
 		r0, err := c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.fftshift
+	func(c dispatch.Context, f frame) error { // fft.fftshift
 		r0, err := c.FftFftshift(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.hfft
+	func(c dispatch.Context, f frame) error { // fft.hfft
 		r0, err := c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.hfft2
+	func(c dispatch.Context, f frame) error { // fft.hfft2
 		r0, err := c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.hfftn
+	func(c dispatch.Context, f frame) error { // fft.hfftn
 		r0, err := c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.ifft
+	func(c dispatch.Context, f frame) error { // fft.ifft
 		r0, err := c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.ifft2
+	func(c dispatch.Context, f frame) error { // fft.ifft2
 		r0, err := c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.ifftn
+	func(c dispatch.Context, f frame) error { // fft.ifftn
 		r0, err := c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.ifftshift
+	func(c dispatch.Context, f frame) error { // fft.ifftshift
 		r0, err := c.FftIfftshift(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.ihfft
+	func(c dispatch.Context, f frame) error { // fft.ihfft
 		r0, err := c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.ihfft2
+	func(c dispatch.Context, f frame) error { // fft.ihfft2
 		r0, err := c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.ihfftn
+	func(c dispatch.Context, f frame) error { // fft.ihfftn
 		r0, err := c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.irfft
+	func(c dispatch.Context, f frame) error { // fft.irfft
 		r0, err := c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.irfft2
+	func(c dispatch.Context, f frame) error { // fft.irfft2
 		r0, err := c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.irfftn
+	func(c dispatch.Context, f frame) error { // fft.irfftn
 		r0, err := c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.rfft
+	func(c dispatch.Context, f frame) error { // fft.rfft
 		r0, err := c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.rfft2
+	func(c dispatch.Context, f frame) error { // fft.rfft2
 		r0, err := c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.rfftfreq
+	func(c dispatch.Context, f frame) error { // fft.rfftfreq
 		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft.rfftn
+	func(c dispatch.Context, f frame) error { // fft.rfftn
 		r0, err := c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft_c2c
+	func(c dispatch.Context, f frame) error { // fft_c2c
 		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft_c2r
+	func(c dispatch.Context, f frame) error { // fft_c2r
 		r0, err := c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fft_r2c
+	func(c dispatch.Context, f frame) error { // fft_r2c
 		r0, err := c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // file_write
+	func(c dispatch.Context, f frame) error { // file_write
 		return c.FileWrite(f.str(0), f.tensor(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // fill
+	func(c dispatch.Context, f frame) error { // fill
 		r0, err := c.Fill(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fill_diagonal_
+	func(c dispatch.Context, f frame) error { // fill_diagonal_
 		err := c.FillDiagonal(f.tensor(0), f.scalar(1), f.bool(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // fix
+	func(c dispatch.Context, f frame) error { // fix
 		r0, err := c.Trunc(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // flatten
+	func(c dispatch.Context, f frame) error { // flatten
 		r0, err := c.Flatten(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // flatten.dims
+	func(c dispatch.Context, f frame) error { // flatten.dims
 		r0, err := c.FlattenDims(f.tensor(0), f.ints(1), f.str(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // flatten.out_dim
+	func(c dispatch.Context, f frame) error { // flatten.out_dim
 		r0, err := c.FlattenOutDim(f.tensor(0), f.int(1), f.int(2), f.str(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // flip
+	func(c dispatch.Context, f frame) error { // flip
 		r0, err := c.Flip(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fliplr
+	func(c dispatch.Context, f frame) error { // fliplr
 		r0, err := c.Fliplr(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // flipud
+	func(c dispatch.Context, f frame) error { // flipud
 		r0, err := c.Flipud(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // float_power
+	func(c dispatch.Context, f frame) error { // float_power
 		r0, err := c.FloatPower(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // floor
+	func(c dispatch.Context, f frame) error { // floor
 		r0, err := c.Floor(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // floor_divide
+	func(c dispatch.Context, f frame) error { // floor_divide
 		r0, err := c.FloorDivide(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fmax
+	func(c dispatch.Context, f frame) error { // fmax
 		r0, err := c.Fmax(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fmin
+	func(c dispatch.Context, f frame) error { // fmin
 		r0, err := c.Fmin(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fmod
+	func(c dispatch.Context, f frame) error { // fmod
 		r0, err := c.Fmod(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_abs
+	func(c dispatch.Context, f frame) error { // foreach_abs
 		r, err := c.ForeachAbs(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_abs_
+	func(c dispatch.Context, f frame) error { // foreach_abs_
 		return c.ForeachAbsInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_acos
+	func(c dispatch.Context, f frame) error { // foreach_acos
 		r, err := c.ForeachAcos(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_acos_
+	func(c dispatch.Context, f frame) error { // foreach_acos_
 		return c.ForeachAcosInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add.list
+	func(c dispatch.Context, f frame) error { // foreach_add.list
 		r, err := c.ForeachAddList(f.tensors(0), f.tensors(1), f.scalar(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add.scalar
+	func(c dispatch.Context, f frame) error { // foreach_add.scalar
 		r, err := c.ForeachAddScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add.scalars
+	func(c dispatch.Context, f frame) error { // foreach_add.scalars
 		r, err := c.ForeachAddScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add.tensor
+	func(c dispatch.Context, f frame) error { // foreach_add.tensor
 		r, err := c.ForeachAddTensor(f.tensors(0), f.tensor(1), f.scalar(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add_.list
+	func(c dispatch.Context, f frame) error { // foreach_add_.list
 		return c.ForeachAddListInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_add_.scalar
 		return c.ForeachAddScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_add_.scalars
 		return c.ForeachAddScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_add_.tensor
+	func(c dispatch.Context, f frame) error { // foreach_add_.tensor
 		return c.ForeachAddTensorInPlace(f.tensors(0), f.tensor(1), f.scalar(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcdiv.scalar
+	func(c dispatch.Context, f frame) error { // foreach_addcdiv.scalar
 		r, err := c.ForeachAddcdivScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcdiv.scalars
+	func(c dispatch.Context, f frame) error { // foreach_addcdiv.scalars
 		r, err := c.ForeachAddcdivScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcdiv.tensor
+	func(c dispatch.Context, f frame) error { // foreach_addcdiv.tensor
 		r, err := c.ForeachAddcdivTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcdiv_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_addcdiv_.scalar
 		return c.ForeachAddcdivScalarInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcdiv_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_addcdiv_.scalars
 		return c.ForeachAddcdivScalarsInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcdiv_.tensor
+	func(c dispatch.Context, f frame) error { // foreach_addcdiv_.tensor
 		return c.ForeachAddcdivTensorInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcmul.scalar
+	func(c dispatch.Context, f frame) error { // foreach_addcmul.scalar
 		r, err := c.ForeachAddcmulScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcmul.scalars
+	func(c dispatch.Context, f frame) error { // foreach_addcmul.scalars
 		r, err := c.ForeachAddcmulScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcmul.tensor
+	func(c dispatch.Context, f frame) error { // foreach_addcmul.tensor
 		r, err := c.ForeachAddcmulTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcmul_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_addcmul_.scalar
 		return c.ForeachAddcmulScalarInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcmul_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_addcmul_.scalars
 		return c.ForeachAddcmulScalarsInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_addcmul_.tensor
+	func(c dispatch.Context, f frame) error { // foreach_addcmul_.tensor
 		return c.ForeachAddcmulTensorInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_asin
+	func(c dispatch.Context, f frame) error { // foreach_asin
 		r, err := c.ForeachAsin(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_asin_
+	func(c dispatch.Context, f frame) error { // foreach_asin_
 		return c.ForeachAsinInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_atan
+	func(c dispatch.Context, f frame) error { // foreach_atan
 		r, err := c.ForeachAtan(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_atan_
+	func(c dispatch.Context, f frame) error { // foreach_atan_
 		return c.ForeachAtanInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_ceil
+	func(c dispatch.Context, f frame) error { // foreach_ceil
 		r, err := c.ForeachCeil(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_ceil_
+	func(c dispatch.Context, f frame) error { // foreach_ceil_
 		return c.ForeachCeilInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_max.list
+	func(c dispatch.Context, f frame) error { // foreach_clamp_max.list
 		r, err := c.ForeachClampMaxList(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_max.scalar
+	func(c dispatch.Context, f frame) error { // foreach_clamp_max.scalar
 		r, err := c.ForeachClampMaxScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_max.scalars
+	func(c dispatch.Context, f frame) error { // foreach_clamp_max.scalars
 		r, err := c.ForeachClampMaxScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_max_.list
+	func(c dispatch.Context, f frame) error { // foreach_clamp_max_.list
 		return c.ForeachClampMaxListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_max_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_clamp_max_.scalar
 		return c.ForeachClampMaxScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_max_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_clamp_max_.scalars
 		return c.ForeachClampMaxScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_min.list
+	func(c dispatch.Context, f frame) error { // foreach_clamp_min.list
 		r, err := c.ForeachClampMinList(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_min.scalar
+	func(c dispatch.Context, f frame) error { // foreach_clamp_min.scalar
 		r, err := c.ForeachClampMinScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_min.scalars
+	func(c dispatch.Context, f frame) error { // foreach_clamp_min.scalars
 		r, err := c.ForeachClampMinScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_min_.list
+	func(c dispatch.Context, f frame) error { // foreach_clamp_min_.list
 		return c.ForeachClampMinListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_min_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_clamp_min_.scalar
 		return c.ForeachClampMinScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clamp_min_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_clamp_min_.scalars
 		return c.ForeachClampMinScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_clone
+	func(c dispatch.Context, f frame) error { // foreach_clone
 		r, err := c.ForeachClone(f.tensors(0), f.format(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_copy_
+	func(c dispatch.Context, f frame) error { // foreach_copy_
 		return c.ForeachCopyInPlace(f.tensors(0), f.tensors(1), f.bool(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_cos
+	func(c dispatch.Context, f frame) error { // foreach_cos
 		r, err := c.ForeachCos(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_cos_
+	func(c dispatch.Context, f frame) error { // foreach_cos_
 		return c.ForeachCosInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_cosh
+	func(c dispatch.Context, f frame) error { // foreach_cosh
 		r, err := c.ForeachCosh(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_cosh_
+	func(c dispatch.Context, f frame) error { // foreach_cosh_
 		return c.ForeachCoshInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div.list
+	func(c dispatch.Context, f frame) error { // foreach_div.list
 		r, err := c.ForeachDivList(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div.scalar
+	func(c dispatch.Context, f frame) error { // foreach_div.scalar
 		r, err := c.ForeachDivScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div.scalars
+	func(c dispatch.Context, f frame) error { // foreach_div.scalars
 		r, err := c.ForeachDivScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div.tensor
+	func(c dispatch.Context, f frame) error { // foreach_div.tensor
 		r, err := c.ForeachDivTensor(f.tensors(0), f.tensor(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div_.list
+	func(c dispatch.Context, f frame) error { // foreach_div_.list
 		return c.ForeachDivListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_div_.scalar
 		return c.ForeachDivScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_div_.scalars
 		return c.ForeachDivScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_div_.tensor
+	func(c dispatch.Context, f frame) error { // foreach_div_.tensor
 		return c.ForeachDivTensorInPlace(f.tensors(0), f.tensor(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_erf
+	func(c dispatch.Context, f frame) error { // foreach_erf
 		r, err := c.ForeachErf(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_erf_
+	func(c dispatch.Context, f frame) error { // foreach_erf_
 		return c.ForeachErfInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_erfc
+	func(c dispatch.Context, f frame) error { // foreach_erfc
 		r, err := c.ForeachErfc(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_erfc_
+	func(c dispatch.Context, f frame) error { // foreach_erfc_
 		return c.ForeachErfcInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_exp
+	func(c dispatch.Context, f frame) error { // foreach_exp
 		r, err := c.ForeachExp(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_exp_
+	func(c dispatch.Context, f frame) error { // foreach_exp_
 		return c.ForeachExpInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_expm1
+	func(c dispatch.Context, f frame) error { // foreach_expm1
 		r, err := c.ForeachExpm1(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_expm1_
+	func(c dispatch.Context, f frame) error { // foreach_expm1_
 		return c.ForeachExpm1InPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_floor
+	func(c dispatch.Context, f frame) error { // foreach_floor
 		r, err := c.ForeachFloor(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_floor_
+	func(c dispatch.Context, f frame) error { // foreach_floor_
 		return c.ForeachFloorInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_frac
+	func(c dispatch.Context, f frame) error { // foreach_frac
 		r, err := c.ForeachFrac(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_frac_
+	func(c dispatch.Context, f frame) error { // foreach_frac_
 		return c.ForeachFracInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lerp.list
+	func(c dispatch.Context, f frame) error { // foreach_lerp.list
 		r, err := c.ForeachLerpList(f.tensors(0), f.tensors(1), f.tensors(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lerp.scalar
+	func(c dispatch.Context, f frame) error { // foreach_lerp.scalar
 		r, err := c.ForeachLerpScalar(f.tensors(0), f.tensors(1), f.scalar(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lerp.scalars
+	func(c dispatch.Context, f frame) error { // foreach_lerp.scalars
 		r, err := c.ForeachLerpScalars(f.tensors(0), f.tensors(1), f.scalars(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lerp_.list
+	func(c dispatch.Context, f frame) error { // foreach_lerp_.list
 		return c.ForeachLerpListInPlace(f.tensors(0), f.tensors(1), f.tensors(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lerp_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_lerp_.scalar
 		return c.ForeachLerpScalarInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lerp_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_lerp_.scalars
 		return c.ForeachLerpScalarsInPlace(f.tensors(0), f.tensors(1), f.scalars(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lgamma
+	func(c dispatch.Context, f frame) error { // foreach_lgamma
 		r, err := c.ForeachLgamma(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_lgamma_
+	func(c dispatch.Context, f frame) error { // foreach_lgamma_
 		return c.ForeachLgammaInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log
+	func(c dispatch.Context, f frame) error { // foreach_log
 		r, err := c.ForeachLog(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log10
+	func(c dispatch.Context, f frame) error { // foreach_log10
 		r, err := c.ForeachLog10(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log10_
+	func(c dispatch.Context, f frame) error { // foreach_log10_
 		return c.ForeachLog10InPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log1p
+	func(c dispatch.Context, f frame) error { // foreach_log1p
 		r, err := c.ForeachLog1p(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log1p_
+	func(c dispatch.Context, f frame) error { // foreach_log1p_
 		return c.ForeachLog1pInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log2
+	func(c dispatch.Context, f frame) error { // foreach_log2
 		r, err := c.ForeachLog2(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log2_
+	func(c dispatch.Context, f frame) error { // foreach_log2_
 		return c.ForeachLog2InPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_log_
+	func(c dispatch.Context, f frame) error { // foreach_log_
 		return c.ForeachLogInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_max
+	func(c dispatch.Context, f frame) error { // foreach_max
 		r, err := c.ForeachMax(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_maximum.list
+	func(c dispatch.Context, f frame) error { // foreach_maximum.list
 		r, err := c.ForeachMaximumList(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_maximum.scalar
+	func(c dispatch.Context, f frame) error { // foreach_maximum.scalar
 		r, err := c.ForeachMaximumScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_maximum.scalars
+	func(c dispatch.Context, f frame) error { // foreach_maximum.scalars
 		r, err := c.ForeachMaximumScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_maximum_.list
+	func(c dispatch.Context, f frame) error { // foreach_maximum_.list
 		return c.ForeachMaximumListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_maximum_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_maximum_.scalar
 		return c.ForeachMaximumScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_maximum_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_maximum_.scalars
 		return c.ForeachMaximumScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_minimum.list
+	func(c dispatch.Context, f frame) error { // foreach_minimum.list
 		r, err := c.ForeachMinimumList(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_minimum.scalar
+	func(c dispatch.Context, f frame) error { // foreach_minimum.scalar
 		r, err := c.ForeachMinimumScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_minimum.scalars
+	func(c dispatch.Context, f frame) error { // foreach_minimum.scalars
 		r, err := c.ForeachMinimumScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_minimum_.list
+	func(c dispatch.Context, f frame) error { // foreach_minimum_.list
 		return c.ForeachMinimumListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_minimum_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_minimum_.scalar
 		return c.ForeachMinimumScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_minimum_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_minimum_.scalars
 		return c.ForeachMinimumScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mm
+	func(c dispatch.Context, f frame) error { // foreach_mm
 		r, err := c.ForeachMm(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul.list
+	func(c dispatch.Context, f frame) error { // foreach_mul.list
 		r, err := c.ForeachMulList(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul.scalar
+	func(c dispatch.Context, f frame) error { // foreach_mul.scalar
 		r, err := c.ForeachMulScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul.scalars
+	func(c dispatch.Context, f frame) error { // foreach_mul.scalars
 		r, err := c.ForeachMulScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul.tensor
+	func(c dispatch.Context, f frame) error { // foreach_mul.tensor
 		r, err := c.ForeachMulTensor(f.tensors(0), f.tensor(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul_.list
+	func(c dispatch.Context, f frame) error { // foreach_mul_.list
 		return c.ForeachMulListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_mul_.scalar
 		return c.ForeachMulScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_mul_.scalars
 		return c.ForeachMulScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_mul_.tensor
+	func(c dispatch.Context, f frame) error { // foreach_mul_.tensor
 		return c.ForeachMulTensorInPlace(f.tensors(0), f.tensor(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_neg
+	func(c dispatch.Context, f frame) error { // foreach_neg
 		r, err := c.ForeachNeg(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_neg_
+	func(c dispatch.Context, f frame) error { // foreach_neg_
 		return c.ForeachNegInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_norm
+	func(c dispatch.Context, f frame) error { // foreach_norm
 		r, err := c.ForeachNorm(f.tensors(0), f.scalar(1), f.dtype(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_pow.base
+	func(c dispatch.Context, f frame) error { // foreach_pow.base
 		r, err := c.ForeachPowBase(f.scalar(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_pow.list
+	func(c dispatch.Context, f frame) error { // foreach_pow.list
 		r, err := c.ForeachPowList(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_pow.scalar
+	func(c dispatch.Context, f frame) error { // foreach_pow.scalar
 		r, err := c.ForeachPowScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_pow.scalars
+	func(c dispatch.Context, f frame) error { // foreach_pow.scalars
 		r, err := c.ForeachPowScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_pow_.list
+	func(c dispatch.Context, f frame) error { // foreach_pow_.list
 		return c.ForeachPowListInPlace(f.tensors(0), f.tensors(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_pow_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_pow_.scalar
 		return c.ForeachPowScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_pow_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_pow_.scalars
 		return c.ForeachPowScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_reciprocal
+	func(c dispatch.Context, f frame) error { // foreach_reciprocal
 		r, err := c.ForeachReciprocal(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_reciprocal_
+	func(c dispatch.Context, f frame) error { // foreach_reciprocal_
 		return c.ForeachReciprocalInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_round
+	func(c dispatch.Context, f frame) error { // foreach_round
 		r, err := c.ForeachRound(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_round_
+	func(c dispatch.Context, f frame) error { // foreach_round_
 		return c.ForeachRoundInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_rsqrt
+	func(c dispatch.Context, f frame) error { // foreach_rsqrt
 		r, err := c.ForeachRsqrt(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_rsqrt_
+	func(c dispatch.Context, f frame) error { // foreach_rsqrt_
 		return c.ForeachRsqrtInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sigmoid
+	func(c dispatch.Context, f frame) error { // foreach_sigmoid
 		r, err := c.ForeachSigmoid(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sigmoid_
+	func(c dispatch.Context, f frame) error { // foreach_sigmoid_
 		return c.ForeachSigmoidInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sign
+	func(c dispatch.Context, f frame) error { // foreach_sign
 		r, err := c.ForeachSign(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sign_
+	func(c dispatch.Context, f frame) error { // foreach_sign_
 		return c.ForeachSignInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sin
+	func(c dispatch.Context, f frame) error { // foreach_sin
 		r, err := c.ForeachSin(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sin_
+	func(c dispatch.Context, f frame) error { // foreach_sin_
 		return c.ForeachSinInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sinh
+	func(c dispatch.Context, f frame) error { // foreach_sinh
 		r, err := c.ForeachSinh(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sinh_
+	func(c dispatch.Context, f frame) error { // foreach_sinh_
 		return c.ForeachSinhInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sqrt
+	func(c dispatch.Context, f frame) error { // foreach_sqrt
 		r, err := c.ForeachSqrt(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sqrt_
+	func(c dispatch.Context, f frame) error { // foreach_sqrt_
 		return c.ForeachSqrtInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sub.list
+	func(c dispatch.Context, f frame) error { // foreach_sub.list
 		r, err := c.ForeachSubList(f.tensors(0), f.tensors(1), f.scalar(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sub.scalar
+	func(c dispatch.Context, f frame) error { // foreach_sub.scalar
 		r, err := c.ForeachSubScalar(f.tensors(0), f.scalar(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sub.scalars
+	func(c dispatch.Context, f frame) error { // foreach_sub.scalars
 		r, err := c.ForeachSubScalars(f.tensors(0), f.scalars(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sub_.list
+	func(c dispatch.Context, f frame) error { // foreach_sub_.list
 		return c.ForeachSubListInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sub_.scalar
+	func(c dispatch.Context, f frame) error { // foreach_sub_.scalar
 		return c.ForeachSubScalarInPlace(f.tensors(0), f.scalar(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_sub_.scalars
+	func(c dispatch.Context, f frame) error { // foreach_sub_.scalars
 		return c.ForeachSubScalarsInPlace(f.tensors(0), f.scalars(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_tan
+	func(c dispatch.Context, f frame) error { // foreach_tan
 		r, err := c.ForeachTan(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_tan_
+	func(c dispatch.Context, f frame) error { // foreach_tan_
 		return c.ForeachTanInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_tanh
+	func(c dispatch.Context, f frame) error { // foreach_tanh
 		r, err := c.ForeachTanh(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_tanh_
+	func(c dispatch.Context, f frame) error { // foreach_tanh_
 		return c.ForeachTanhInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_trunc
+	func(c dispatch.Context, f frame) error { // foreach_trunc
 		r, err := c.ForeachTrunc(f.tensors(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_trunc_
+	func(c dispatch.Context, f frame) error { // foreach_trunc_
 		return c.ForeachTruncInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // foreach_zero_
+	func(c dispatch.Context, f frame) error { // foreach_zero_
 		return c.ForeachZeroInPlace(f.tensors(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // frac
+	func(c dispatch.Context, f frame) error { // frac
 		r0, err := c.Frac(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // frexp
+	func(c dispatch.Context, f frame) error { // frexp
 		r0, r1, err := c.Frexp(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // frobenius_norm
+	func(c dispatch.Context, f frame) error { // frobenius_norm
 		r0, err := c.FrobeniusNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // from_blob
+	func(c dispatch.Context, f frame) error { // from_blob
 		r0, err := c.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // from_blob.on
+	func(c dispatch.Context, f frame) error { // from_blob.on
 		r0, err := c.FromBlobOn(f.device(0), f.pointer(1), f.int(2), f.dtype(3), f.ints(4), f.ints(5), f.pointer(6), f.pointer(7), f.bool(8))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // from_data
+	func(c dispatch.Context, f frame) error { // from_data
 		r0, err := c.FromData(f.pointer(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // from_file
+	func(c dispatch.Context, f frame) error { // from_file
 		r0, err := c.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // full
+	func(c dispatch.Context, f frame) error { // full
 		r0, err := c.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // full_like
+	func(c dispatch.Context, f frame) error { // full_like
 		r0, err := c.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // fused_adagrad_
+	func(c dispatch.Context, f frame) error { // fused_adagrad_
 		return c.FusedAdagrad(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.float(4), f.float(5), f.float(6), f.float(7), f.bool(8), f.tensorOptional(9), f.tensorOptional(10))
 	},
-	func(c dispatch.Ctx, f frame) error { // fused_adam_
+	func(c dispatch.Context, f frame) error { // fused_adam_
 		return c.FusedAdam(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.tensors(4), f.tensors(5), f.float(6), f.float(7), f.float(8), f.float(9), f.float(10), f.bool(11), f.bool(12), f.tensorOptional(13), f.tensorOptional(14))
 	},
-	func(c dispatch.Ctx, f frame) error { // fused_adamw_
+	func(c dispatch.Context, f frame) error { // fused_adamw_
 		return c.FusedAdamw(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.tensors(4), f.tensors(5), f.float(6), f.float(7), f.float(8), f.float(9), f.float(10), f.bool(11), f.bool(12), f.tensorOptional(13), f.tensorOptional(14))
 	},
-	func(c dispatch.Ctx, f frame) error { // fused_sgd_
+	func(c dispatch.Context, f frame) error { // fused_sgd_
 		return c.FusedSgd(f.tensors(0), f.tensors(1), f.tensors(2), f.float(3), f.float(4), f.float(5), f.float(6), f.bool(7), f.bool(8), f.bool(9), f.tensorOptional(10), f.tensorOptional(11))
 	},
-	func(c dispatch.Ctx, f frame) error { // gather
+	func(c dispatch.Context, f frame) error { // gather
 		r0, err := c.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // gcd
+	func(c dispatch.Context, f frame) error { // gcd
 		r0, err := c.Gcd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ge
+	func(c dispatch.Context, f frame) error { // ge
 		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_clone
+	func(c dispatch.Context, f frame) error { // generator_clone
 		r0, err := c.GeneratorClone(f.generator(0))
 		return f.setGenerator(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_device
+	func(c dispatch.Context, f frame) error { // generator_device
 		r0, err := c.GeneratorDevice(f.generator(0))
 		return f.setDevice(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_engine
+	func(c dispatch.Context, f frame) error { // generator_engine
 		r0, err := c.GeneratorEngine(f.generator(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_get_offset
+	func(c dispatch.Context, f frame) error { // generator_get_offset
 		r0, err := c.GeneratorGetOffset(f.generator(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_get_state
+	func(c dispatch.Context, f frame) error { // generator_get_state
 		r0, err := c.GeneratorGetState(f.generator(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_initial_seed
+	func(c dispatch.Context, f frame) error { // generator_initial_seed
 		r0, err := c.GeneratorInitialSeed(f.generator(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_manual_seed
+	func(c dispatch.Context, f frame) error { // generator_manual_seed
 		return c.GeneratorManualSeed(f.generator(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_new
+	func(c dispatch.Context, f frame) error { // generator_new
 		r0, err := c.GeneratorNew(f.device(0), f.str(1))
 		return f.setGenerator(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_seed
+	func(c dispatch.Context, f frame) error { // generator_seed
 		r0, err := c.GeneratorSeed(f.generator(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_set_offset
+	func(c dispatch.Context, f frame) error { // generator_set_offset
 		return c.GeneratorSetOffset(f.generator(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // generator_set_state
+	func(c dispatch.Context, f frame) error { // generator_set_state
 		return c.GeneratorSetState(f.generator(0), f.tensor(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // geometric_
+	func(c dispatch.Context, f frame) error { // geometric_
 		err := c.FillGeometric(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // geqrf
+	func(c dispatch.Context, f frame) error { // geqrf
 		r0, r1, err := c.Geqrf(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // ger
+	func(c dispatch.Context, f frame) error { // ger
 		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // get_autocast_dtype
+	func(c dispatch.Context, f frame) error { // get_autocast_dtype
 		r0, err := c.GetAutocastDtype(f.str(0))
 		return f.setDtype(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // get_default_device
+	func(c dispatch.Context, f frame) error { // get_default_device
 		r0, err := c.GetDefaultDevice()
 		return f.setDevice(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // get_default_dtype
+	func(c dispatch.Context, f frame) error { // get_default_dtype
 		r0, err := c.GetDefaultDtype()
 		return f.setDtype(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // get_float32_matmul_precision
+	func(c dispatch.Context, f frame) error { // get_float32_matmul_precision
 		r0, err := c.GetFloat32MatmulPrecision()
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // get_num_threads
+	func(c dispatch.Context, f frame) error { // get_num_threads
 		r0, err := c.GetNumThreads()
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // get_version
+	func(c dispatch.Context, f frame) error { // get_version
 		r0, err := c.GetVersion(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // grad
+	func(c dispatch.Context, f frame) error { // grad
 		r0, err := c.Grad(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // grad_fn
+	func(c dispatch.Context, f frame) error { // grad_fn
 		r0, err := c.GradFn(f.tensor(0))
 		return f.setNode(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // grad_fn_name
+	func(c dispatch.Context, f frame) error { // grad_fn_name
 		r0, err := c.GradFnName(f.tensor(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // gradient
+	func(c dispatch.Context, f frame) error { // gradient
 		r, err := c.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // gradient.scalars
+	func(c dispatch.Context, f frame) error { // gradient.scalars
 		r, err := c.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // gradient.tensors
+	func(c dispatch.Context, f frame) error { // gradient.tensors
 		r, err := c.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // gradient_edge
+	func(c dispatch.Context, f frame) error { // gradient_edge
 		r0, r1, err := c.GradientEdge(f.tensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // graph_reads
+	func(c dispatch.Context, f frame) error { // graph_reads
 		r, err := c.GraphReads(f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // graph_writes
+	func(c dispatch.Context, f frame) error { // graph_writes
 		r, err := c.GraphWrites(f.tensors(0), f.tensors(1), f.bool(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // greater
+	func(c dispatch.Context, f frame) error { // greater
 		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // greater_equal
+	func(c dispatch.Context, f frame) error { // greater_equal
 		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // grid_sampler
+	func(c dispatch.Context, f frame) error { // grid_sampler
 		r0, err := c.GridSampler(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // grid_sampler_2d
+	func(c dispatch.Context, f frame) error { // grid_sampler_2d
 		r0, err := c.GridSampler2d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // grid_sampler_3d
+	func(c dispatch.Context, f frame) error { // grid_sampler_3d
 		r0, err := c.GridSampler3d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // group_norm
+	func(c dispatch.Context, f frame) error { // group_norm
 		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // gru
+	func(c dispatch.Context, f frame) error { // gru
 		r0, r1, err := c.Gru(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // gru.data
+	func(c dispatch.Context, f frame) error { // gru.data
 		r0, r1, err := c.GruData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // gru_cell
+	func(c dispatch.Context, f frame) error { // gru_cell
 		r0, err := c.GruCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // gt
+	func(c dispatch.Context, f frame) error { // gt
 		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // hamming_window
+	func(c dispatch.Context, f frame) error { // hamming_window
 		r0, err := c.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // hann_window
+	func(c dispatch.Context, f frame) error { // hann_window
 		r0, err := c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // hardshrink
+	func(c dispatch.Context, f frame) error { // hardshrink
 		r0, err := c.Hardshrink(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // heaviside
+	func(c dispatch.Context, f frame) error { // heaviside
 		r0, err := c.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // histc
+	func(c dispatch.Context, f frame) error { // histc
 		r0, err := c.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // histogram
+	func(c dispatch.Context, f frame) error { // histogram
 		r0, r1, err := c.Histogram(f.out(0), f.out(1), f.tensor(0), f.int(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // histogram.edges
+	func(c dispatch.Context, f frame) error { // histogram.edges
 		r0, r1, err := c.HistogramEdges(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // histogramdd
+	func(c dispatch.Context, f frame) error { // histogramdd
 		r, err := c.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // histogramdd.edges
+	func(c dispatch.Context, f frame) error { // histogramdd.edges
 		r, err := c.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // hsmm
+	func(c dispatch.Context, f frame) error { // hsmm
 		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // hsplit
+	func(c dispatch.Context, f frame) error { // hsplit
 		r, err := c.Hsplit(f.tensor(0), f.int(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // hsplit.indices
+	func(c dispatch.Context, f frame) error { // hsplit.indices
 		r, err := c.HsplitIndices(f.tensor(0), f.ints(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // hspmm
+	func(c dispatch.Context, f frame) error { // hspmm
 		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // hstack
+	func(c dispatch.Context, f frame) error { // hstack
 		r0, err := c.Hstack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // hypot
+	func(c dispatch.Context, f frame) error { // hypot
 		r0, err := c.Hypot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // i0
+	func(c dispatch.Context, f frame) error { // i0
 		r0, err := c.I0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // igamma
+	func(c dispatch.Context, f frame) error { // igamma
 		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // igammac
+	func(c dispatch.Context, f frame) error { // igammac
 		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // imag
+	func(c dispatch.Context, f frame) error { // imag
 		r0, err := c.Imag(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // increment_version
+	func(c dispatch.Context, f frame) error { // increment_version
 		return c.IncrementVersion(f.tensor(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // index_add
+	func(c dispatch.Context, f frame) error { // index_add
 		r0, err := c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // index_copy
+	func(c dispatch.Context, f frame) error { // index_copy
 		r0, err := c.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // index_fill
+	func(c dispatch.Context, f frame) error { // index_fill
 		r0, err := c.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // index_get
+	func(c dispatch.Context, f frame) error { // index_get
 		r0, err := c.IndexGet(f.tensor(0), f.index(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // index_put
+	func(c dispatch.Context, f frame) error { // index_put
 		r0, err := c.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // index_reduce
+	func(c dispatch.Context, f frame) error { // index_reduce
 		r0, err := c.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // index_select
+	func(c dispatch.Context, f frame) error { // index_select
 		r0, err := c.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // index_set_
+	func(c dispatch.Context, f frame) error { // index_set_
 		err := c.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // index_set_scalar_
+	func(c dispatch.Context, f frame) error { // index_set_scalar_
 		err := c.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // indices
+	func(c dispatch.Context, f frame) error { // indices
 		r0, err := c.Indices(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // indices_copy
+	func(c dispatch.Context, f frame) error { // indices_copy
 		r0, err := c.IndicesCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // inner
+	func(c dispatch.Context, f frame) error { // inner
 		r0, err := c.Inner(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // instance_norm
+	func(c dispatch.Context, f frame) error { // instance_norm
 		r0, err := c.InstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // int_repr
+	func(c dispatch.Context, f frame) error { // int_repr
 		r0, err := c.IntRepr(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // inverse
+	func(c dispatch.Context, f frame) error { // inverse
 		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_anomaly_check_nan_enabled
+	func(c dispatch.Context, f frame) error { // is_anomaly_check_nan_enabled
 		r0, err := c.IsAnomalyCheckNanEnabled()
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_anomaly_enabled
+	func(c dispatch.Context, f frame) error { // is_anomaly_enabled
 		r0, err := c.IsAnomalyEnabled()
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_autocast_cache_enabled
+	func(c dispatch.Context, f frame) error { // is_autocast_cache_enabled
 		r0, err := c.IsAutocastCacheEnabled()
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_autocast_enabled
+	func(c dispatch.Context, f frame) error { // is_autocast_enabled
 		r0, err := c.IsAutocastEnabled(f.str(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_coalesced
+	func(c dispatch.Context, f frame) error { // is_coalesced
 		r0, err := c.IsCoalesced(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_conj
+	func(c dispatch.Context, f frame) error { // is_conj
 		r0, err := c.IsConj(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_contiguous
+	func(c dispatch.Context, f frame) error { // is_contiguous
 		r0, err := c.IsContiguous(f.tensor(0), f.format(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_grad
+	func(c dispatch.Context, f frame) error { // is_grad
 		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_grad_enabled
+	func(c dispatch.Context, f frame) error { // is_grad_enabled
 		r0, err := c.IsGradEnabled()
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_inference
+	func(c dispatch.Context, f frame) error { // is_inference
 		r0, err := c.IsInference(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_inference_mode_enabled
+	func(c dispatch.Context, f frame) error { // is_inference_mode_enabled
 		r0, err := c.IsInferenceModeEnabled()
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_leaf
+	func(c dispatch.Context, f frame) error { // is_leaf
 		r0, err := c.IsLeaf(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_neg
+	func(c dispatch.Context, f frame) error { // is_neg
 		r0, err := c.IsNeg(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_nonzero
+	func(c dispatch.Context, f frame) error { // is_nonzero
 		r0, err := c.IsNonzero(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_pinned
+	func(c dispatch.Context, f frame) error { // is_pinned
 		r0, err := c.IsPinned(f.unbacked(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_quantized
+	func(c dispatch.Context, f frame) error { // is_quantized
 		r0, err := c.IsQuantized(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_read_only
+	func(c dispatch.Context, f frame) error { // is_read_only
 		r0, err := c.IsReadOnly(f.unbacked(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_same_size
+	func(c dispatch.Context, f frame) error { // is_same_size
 		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_set_to
+	func(c dispatch.Context, f frame) error { // is_set_to
 		r0, err := c.IsSetTo(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_shared
+	func(c dispatch.Context, f frame) error { // is_shared
 		r0, err := c.IsShared(f.unbacked(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // is_warn_always_enabled
+	func(c dispatch.Context, f frame) error { // is_warn_always_enabled
 		r0, err := c.IsWarnAlwaysEnabled()
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isclose
+	func(c dispatch.Context, f frame) error { // isclose
 		r0, err := c.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isfinite
+	func(c dispatch.Context, f frame) error { // isfinite
 		r0, err := c.Isfinite(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isin
+	func(c dispatch.Context, f frame) error { // isin
 		r0, err := c.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isinf
+	func(c dispatch.Context, f frame) error { // isinf
 		r0, err := c.Isinf(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isnan
+	func(c dispatch.Context, f frame) error { // isnan
 		r0, err := c.Isnan(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isneginf
+	func(c dispatch.Context, f frame) error { // isneginf
 		r0, err := c.Isneginf(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isposinf
+	func(c dispatch.Context, f frame) error { // isposinf
 		r0, err := c.Isposinf(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // isreal
+	func(c dispatch.Context, f frame) error { // isreal
 		r0, err := c.Isreal(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // istft
+	func(c dispatch.Context, f frame) error { // istft
 		r0, err := c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // item
+	func(c dispatch.Context, f frame) error { // item
 		r0, err := c.Item(f.tensor(0))
 		return f.setScalar(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_begin
+	func(c dispatch.Context, f frame) error { // jvp_begin
 		r0, err := c.JvpBegin()
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_detach
+	func(c dispatch.Context, f frame) error { // jvp_detach
 		r0, err := c.JvpDetach(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_end
+	func(c dispatch.Context, f frame) error { // jvp_end
 		return c.JvpEnd(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_input
+	func(c dispatch.Context, f frame) error { // jvp_input
 		r0, err := c.JvpInput(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_level
+	func(c dispatch.Context, f frame) error { // jvp_level
 		r0, err := c.JvpLevel(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_primal
+	func(c dispatch.Context, f frame) error { // jvp_primal
 		r0, err := c.JvpPrimal(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_tangent
+	func(c dispatch.Context, f frame) error { // jvp_tangent
 		r0, err := c.JvpTangent(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // jvp_wrap
+	func(c dispatch.Context, f frame) error { // jvp_wrap
 		r0, err := c.JvpWrap(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // kaiser_window
+	func(c dispatch.Context, f frame) error { // kaiser_window
 		r0, err := c.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // kron
+	func(c dispatch.Context, f frame) error { // kron
 		r0, err := c.Kron(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // kthvalue
+	func(c dispatch.Context, f frame) error { // kthvalue
 		r0, r1, err := c.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // layer_norm
+	func(c dispatch.Context, f frame) error { // layer_norm
 		r0, err := c.LayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // lcm
+	func(c dispatch.Context, f frame) error { // lcm
 		r0, err := c.Lcm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ldexp
+	func(c dispatch.Context, f frame) error { // ldexp
 		r0, err := c.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // le
+	func(c dispatch.Context, f frame) error { // le
 		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // lend
+	func(c dispatch.Context, f frame) error { // lend
 		r0, r1, r2, err := c.Lend(f.tensor(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // lerp
+	func(c dispatch.Context, f frame) error { // lerp
 		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // less
+	func(c dispatch.Context, f frame) error { // less
 		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // less_equal
+	func(c dispatch.Context, f frame) error { // less_equal
 		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // lgamma
+	func(c dispatch.Context, f frame) error { // lgamma
 		r0, err := c.Lgamma(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.cholesky
+	func(c dispatch.Context, f frame) error { // linalg.cholesky
 		r0, err := c.LinalgCholesky(f.out(0), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.cholesky_ex
+	func(c dispatch.Context, f frame) error { // linalg.cholesky_ex
 		r0, r1, err := c.LinalgCholeskyEx(f.out(0), f.out(1), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.cond
+	func(c dispatch.Context, f frame) error { // linalg.cond
 		r0, err := c.LinalgCond(f.out(0), f.tensor(0), f.scalar(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.cond.p_str
+	func(c dispatch.Context, f frame) error { // linalg.cond.p_str
 		r0, err := c.LinalgCondPStr(f.out(0), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.cross
+	func(c dispatch.Context, f frame) error { // linalg.cross
 		r0, err := c.LinalgCross(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.det
+	func(c dispatch.Context, f frame) error { // linalg.det
 		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.diagonal
+	func(c dispatch.Context, f frame) error { // linalg.diagonal
 		r0, err := c.LinalgDiagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.eig
+	func(c dispatch.Context, f frame) error { // linalg.eig
 		r0, r1, err := c.LinalgEig(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.eigh
+	func(c dispatch.Context, f frame) error { // linalg.eigh
 		r0, r1, err := c.LinalgEigh(f.out(0), f.out(1), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.eigvals
+	func(c dispatch.Context, f frame) error { // linalg.eigvals
 		r0, err := c.LinalgEigvals(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.eigvalsh
+	func(c dispatch.Context, f frame) error { // linalg.eigvalsh
 		r0, err := c.LinalgEigvalsh(f.out(0), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.householder_product
+	func(c dispatch.Context, f frame) error { // linalg.householder_product
 		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.inv
+	func(c dispatch.Context, f frame) error { // linalg.inv
 		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.inv_ex
+	func(c dispatch.Context, f frame) error { // linalg.inv_ex
 		r0, r1, err := c.LinalgInvEx(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.ldl_factor
+	func(c dispatch.Context, f frame) error { // linalg.ldl_factor
 		r0, r1, err := c.LinalgLdlFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.ldl_factor_ex
+	func(c dispatch.Context, f frame) error { // linalg.ldl_factor_ex
 		r0, r1, r2, err := c.LinalgLdlFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.ldl_solve
+	func(c dispatch.Context, f frame) error { // linalg.ldl_solve
 		r0, err := c.LinalgLdlSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.lstsq
+	func(c dispatch.Context, f frame) error { // linalg.lstsq
 		r0, r1, r2, r3, err := c.LinalgLstsq(f.out(0), f.out(1), f.out(2), f.out(3), f.tensor(0), f.tensor(1), f.floatOptional(2), f.strOptional(3))
 		return f.setTensors(err, r0, r1, r2, r3)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.lu
+	func(c dispatch.Context, f frame) error { // linalg.lu
 		r0, r1, r2, err := c.LinalgLu(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.lu_factor
+	func(c dispatch.Context, f frame) error { // linalg.lu_factor
 		r0, r1, err := c.LinalgLuFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.lu_factor_ex
+	func(c dispatch.Context, f frame) error { // linalg.lu_factor_ex
 		r0, r1, r2, err := c.LinalgLuFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.lu_solve
+	func(c dispatch.Context, f frame) error { // linalg.lu_solve
 		r0, err := c.LinalgLuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matmul
+	func(c dispatch.Context, f frame) error { // linalg.matmul
 		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_exp
+	func(c dispatch.Context, f frame) error { // linalg.matrix_exp
 		r0, err := c.LinalgMatrixExp(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_norm
+	func(c dispatch.Context, f frame) error { // linalg.matrix_norm
 		r0, err := c.LinalgMatrixNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_norm.str_ord
+	func(c dispatch.Context, f frame) error { // linalg.matrix_norm.str_ord
 		r0, err := c.LinalgMatrixNormStrOrd(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_power
+	func(c dispatch.Context, f frame) error { // linalg.matrix_power
 		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_rank
+	func(c dispatch.Context, f frame) error { // linalg.matrix_rank
 		r0, err := c.LinalgMatrixRank(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_rank.atol_rtol_tensor
+	func(c dispatch.Context, f frame) error { // linalg.matrix_rank.atol_rtol_tensor
 		r0, err := c.LinalgMatrixRankAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_rank.tol
+	func(c dispatch.Context, f frame) error { // linalg.matrix_rank.tol
 		r0, err := c.LinalgMatrixRankTol(f.out(0), f.tensor(0), f.float(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_rank.tol_tensor
+	func(c dispatch.Context, f frame) error { // linalg.matrix_rank.tol_tensor
 		r0, err := c.LinalgMatrixRankTolTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.matrix_sqrth
+	func(c dispatch.Context, f frame) error { // linalg.matrix_sqrth
 		r0, err := c.LinalgMatrixSqrth(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.multi_dot
+	func(c dispatch.Context, f frame) error { // linalg.multi_dot
 		r0, err := c.LinalgMultiDot(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.norm
+	func(c dispatch.Context, f frame) error { // linalg.norm
 		r0, err := c.LinalgNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.norm.ord_str
+	func(c dispatch.Context, f frame) error { // linalg.norm.ord_str
 		r0, err := c.LinalgNormOrdStr(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.pinv
+	func(c dispatch.Context, f frame) error { // linalg.pinv
 		r0, err := c.LinalgPinv(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.pinv.atol_rtol_tensor
+	func(c dispatch.Context, f frame) error { // linalg.pinv.atol_rtol_tensor
 		r0, err := c.LinalgPinvAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.pinv.rcond
+	func(c dispatch.Context, f frame) error { // linalg.pinv.rcond
 		r0, err := c.LinalgPinvRcond(f.out(0), f.tensor(0), f.float(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.pinv.rcond_tensor
+	func(c dispatch.Context, f frame) error { // linalg.pinv.rcond_tensor
 		r0, err := c.LinalgPinvRcondTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.polar
+	func(c dispatch.Context, f frame) error { // linalg.polar
 		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.qr
+	func(c dispatch.Context, f frame) error { // linalg.qr
 		r0, r1, err := c.LinalgQr(f.out(0), f.out(1), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.slogdet
+	func(c dispatch.Context, f frame) error { // linalg.slogdet
 		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.solve
+	func(c dispatch.Context, f frame) error { // linalg.solve
 		r0, err := c.LinalgSolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.solve_ex
+	func(c dispatch.Context, f frame) error { // linalg.solve_ex
 		r0, r1, err := c.LinalgSolveEx(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.solve_triangular
+	func(c dispatch.Context, f frame) error { // linalg.solve_triangular
 		r0, err := c.LinalgSolveTriangular(f.out(0), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.svd
+	func(c dispatch.Context, f frame) error { // linalg.svd
 		r0, r1, r2, err := c.LinalgSvd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.strOptional(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.svdvals
+	func(c dispatch.Context, f frame) error { // linalg.svdvals
 		r0, err := c.LinalgSvdvals(f.out(0), f.tensor(0), f.strOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.tensorinv
+	func(c dispatch.Context, f frame) error { // linalg.tensorinv
 		r0, err := c.LinalgTensorinv(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.tensorsolve
+	func(c dispatch.Context, f frame) error { // linalg.tensorsolve
 		r0, err := c.LinalgTensorsolve(f.out(0), f.tensor(0), f.tensor(1), f.ints(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.vander
+	func(c dispatch.Context, f frame) error { // linalg.vander
 		r0, err := c.LinalgVander(f.tensor(0), f.intOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.vecdot
+	func(c dispatch.Context, f frame) error { // linalg.vecdot
 		r0, err := c.LinalgVecdot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linalg.vector_norm
+	func(c dispatch.Context, f frame) error { // linalg.vector_norm
 		r0, err := c.LinalgVectorNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linspace
+	func(c dispatch.Context, f frame) error { // linspace
 		r0, err := c.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linspace.scalar_tensor
+	func(c dispatch.Context, f frame) error { // linspace.scalar_tensor
 		r0, err := c.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linspace.tensor_scalar
+	func(c dispatch.Context, f frame) error { // linspace.tensor_scalar
 		r0, err := c.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // linspace.tensor_tensor
+	func(c dispatch.Context, f frame) error { // linspace.tensor_tensor
 		r0, err := c.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // load
+	func(c dispatch.Context, f frame) error { // load
 		r0, r1, err := c.Load(f.str(0), f.strOptional(1), f.bool(2))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // load_bytes
+	func(c dispatch.Context, f frame) error { // load_bytes
 		r0, r1, err := c.LoadBytes(f.tensor(0), f.strOptional(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // load_dict
+	func(c dispatch.Context, f frame) error { // load_dict
 		r0, r1, err := c.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // lobpcg
+	func(c dispatch.Context, f frame) error { // lobpcg
 		r0, r1, err := c.Lobpcg(f.tensor(0), f.intOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.intOptional(4), f.tensorOptional(5), f.intOptional(6), f.floatOptional(7), f.boolOptional(8), f.strOptional(9))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // log
+	func(c dispatch.Context, f frame) error { // log
 		r0, err := c.Log(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // log10
+	func(c dispatch.Context, f frame) error { // log10
 		r0, err := c.Log10(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // log1p
+	func(c dispatch.Context, f frame) error { // log1p
 		r0, err := c.Log1p(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // log2
+	func(c dispatch.Context, f frame) error { // log2
 		r0, err := c.Log2(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // log_normal_
+	func(c dispatch.Context, f frame) error { // log_normal_
 		err := c.FillLogNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // log_softmax
+	func(c dispatch.Context, f frame) error { // log_softmax
 		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logaddexp
+	func(c dispatch.Context, f frame) error { // logaddexp
 		r0, err := c.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logaddexp2
+	func(c dispatch.Context, f frame) error { // logaddexp2
 		r0, err := c.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logcumsumexp
+	func(c dispatch.Context, f frame) error { // logcumsumexp
 		r0, err := c.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logdet
+	func(c dispatch.Context, f frame) error { // logdet
 		r0, err := c.Logdet(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logical_and
+	func(c dispatch.Context, f frame) error { // logical_and
 		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logical_not
+	func(c dispatch.Context, f frame) error { // logical_not
 		r0, err := c.LogicalNot(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logical_or
+	func(c dispatch.Context, f frame) error { // logical_or
 		r0, err := c.LogicalOr(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logical_xor
+	func(c dispatch.Context, f frame) error { // logical_xor
 		r0, err := c.LogicalXor(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logit
+	func(c dispatch.Context, f frame) error { // logit
 		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logspace
+	func(c dispatch.Context, f frame) error { // logspace
 		r0, err := c.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logspace.scalar_tensor
+	func(c dispatch.Context, f frame) error { // logspace.scalar_tensor
 		r0, err := c.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logspace.tensor_scalar
+	func(c dispatch.Context, f frame) error { // logspace.tensor_scalar
 		r0, err := c.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logspace.tensor_tensor
+	func(c dispatch.Context, f frame) error { // logspace.tensor_tensor
 		r0, err := c.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // logsumexp
+	func(c dispatch.Context, f frame) error { // logsumexp
 		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // lstm
+	func(c dispatch.Context, f frame) error { // lstm
 		r0, r1, r2, err := c.Lstm(f.tensor(0), f.tensors(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // lstm.data
+	func(c dispatch.Context, f frame) error { // lstm.data
 		r0, r1, r2, err := c.LstmData(f.tensor(0), f.tensor(1), f.tensors(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // lstm_cell
+	func(c dispatch.Context, f frame) error { // lstm_cell
 		r0, r1, err := c.LstmCell(f.tensor(0), f.tensors(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // lt
+	func(c dispatch.Context, f frame) error { // lt
 		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	deprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c dispatch.Ctx, f frame) error { // lu
+	deprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c dispatch.Context, f frame) error { // lu
 		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
 	}),
-	deprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c dispatch.Ctx, f frame) error { // lu_solve
+	deprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c dispatch.Context, f frame) error { // lu_solve
 		r0, err := c.LuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	}),
-	func(c dispatch.Ctx, f frame) error { // lu_unpack
+	func(c dispatch.Context, f frame) error { // lu_unpack
 		r0, r1, r2, err := c.LuUnpack(f.out(0), f.out(1), f.out(2), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // lyapunov
+	func(c dispatch.Context, f frame) error { // lyapunov
 		r0, err := c.Lyapunov(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mH
+	func(c dispatch.Context, f frame) error { // mH
 		r0, err := c.Adjoint(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mT
+	func(c dispatch.Context, f frame) error { // mT
 		r0, err := c.TransposeLast(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // make_per_channel_quantized_tensor
+	func(c dispatch.Context, f frame) error { // make_per_channel_quantized_tensor
 		r0, err := c.MakePerChannelQuantizedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // make_per_tensor_quantized_tensor
+	func(c dispatch.Context, f frame) error { // make_per_tensor_quantized_tensor
 		r0, err := c.MakePerTensorQuantizedTensor(f.tensor(0), f.float(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // manual_seed
+	func(c dispatch.Context, f frame) error { // manual_seed
 		return c.ManualSeed(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // mark_coalesced_
+	func(c dispatch.Context, f frame) error { // mark_coalesced_
 		err := c.MarkCoalesced(f.tensor(0), f.bool(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // masked_fill
+	func(c dispatch.Context, f frame) error { // masked_fill
 		r0, err := c.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // masked_scatter
+	func(c dispatch.Context, f frame) error { // masked_scatter
 		r0, err := c.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // masked_select
+	func(c dispatch.Context, f frame) error { // masked_select
 		r0, err := c.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // matmul
+	func(c dispatch.Context, f frame) error { // matmul
 		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // matrix_exp
+	func(c dispatch.Context, f frame) error { // matrix_exp
 		r0, err := c.LinalgMatrixExp(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // matrix_power
+	func(c dispatch.Context, f frame) error { // matrix_power
 		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // max
+	func(c dispatch.Context, f frame) error { // max
 		r0, err := c.Max(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // max.dim
+	func(c dispatch.Context, f frame) error { // max.dim
 		r0, r1, err := c.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // max.other
+	func(c dispatch.Context, f frame) error { // max.other
 		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // max_pool1d
+	func(c dispatch.Context, f frame) error { // max_pool1d
 		r0, err := c.MaxPool1d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // max_pool1d_with_indices
+	func(c dispatch.Context, f frame) error { // max_pool1d_with_indices
 		r0, r1, err := c.MaxPool1dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // max_pool2d
+	func(c dispatch.Context, f frame) error { // max_pool2d
 		r0, err := c.MaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // max_pool3d
+	func(c dispatch.Context, f frame) error { // max_pool3d
 		r0, err := c.MaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // maximum
+	func(c dispatch.Context, f frame) error { // maximum
 		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mean
+	func(c dispatch.Context, f frame) error { // mean
 		r0, err := c.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // median
+	func(c dispatch.Context, f frame) error { // median
 		r0, err := c.Median(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // median.dim
+	func(c dispatch.Context, f frame) error { // median.dim
 		r0, r1, err := c.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // memory_stats
+	func(c dispatch.Context, f frame) error { // memory_stats
 		r0, r1, r2, r3, r4, r5, err := c.MemoryStats()
 		return f.setInt(err, r0, r1, r2, r3, r4, r5)
 	},
-	func(c dispatch.Ctx, f frame) error { // memory_stats_of
+	func(c dispatch.Context, f frame) error { // memory_stats_of
 		r0, r1, r2, err := c.MemoryStatsOf(f.dtype(0))
 		return f.setInt(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // memory_summary
+	func(c dispatch.Context, f frame) error { // memory_summary
 		r0, err := c.MemorySummary()
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // meshgrid
+	func(c dispatch.Context, f frame) error { // meshgrid
 		r, err := c.Meshgrid(f.tensors(0), f.strOptional(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // min
+	func(c dispatch.Context, f frame) error { // min
 		r0, err := c.Min(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // min.dim
+	func(c dispatch.Context, f frame) error { // min.dim
 		r0, r1, err := c.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // min.other
+	func(c dispatch.Context, f frame) error { // min.other
 		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // minimum
+	func(c dispatch.Context, f frame) error { // minimum
 		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mm
+	func(c dispatch.Context, f frame) error { // mm
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mode
+	func(c dispatch.Context, f frame) error { // mode
 		r0, r1, err := c.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // moveaxis
+	func(c dispatch.Context, f frame) error { // moveaxis
 		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // moveaxis.list
+	func(c dispatch.Context, f frame) error { // moveaxis.list
 		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // movedim
+	func(c dispatch.Context, f frame) error { // movedim
 		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // movedim.list
+	func(c dispatch.Context, f frame) error { // movedim.list
 		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // msort
+	func(c dispatch.Context, f frame) error { // msort
 		r0, err := c.Msort(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mul
+	func(c dispatch.Context, f frame) error { // mul
 		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // multinomial
+	func(c dispatch.Context, f frame) error { // multinomial
 		r0, err := c.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // multiply
+	func(c dispatch.Context, f frame) error { // multiply
 		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mv
+	func(c dispatch.Context, f frame) error { // mv
 		r0, err := c.Mv(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // mvlgamma
+	func(c dispatch.Context, f frame) error { // mvlgamma
 		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // names
+	func(c dispatch.Context, f frame) error { // names
 		r0, err := c.Names(f.tensor(0))
 		return f.setMixed(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nan_to_num
+	func(c dispatch.Context, f frame) error { // nan_to_num
 		r0, err := c.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nanmean
+	func(c dispatch.Context, f frame) error { // nanmean
 		r0, err := c.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nanmedian
+	func(c dispatch.Context, f frame) error { // nanmedian
 		r0, err := c.Nanmedian(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nanmedian.dim
+	func(c dispatch.Context, f frame) error { // nanmedian.dim
 		r0, r1, err := c.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nanquantile
+	func(c dispatch.Context, f frame) error { // nanquantile
 		r0, err := c.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nansum
+	func(c dispatch.Context, f frame) error { // nansum
 		r0, err := c.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // narrow
+	func(c dispatch.Context, f frame) error { // narrow
 		r0, err := c.Narrow(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // narrow.tensor
+	func(c dispatch.Context, f frame) error { // narrow.tensor
 		r0, err := c.NarrowTensor(f.tensor(0), f.int(1), f.tensor(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // narrow_copy
+	func(c dispatch.Context, f frame) error { // narrow_copy
 		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // native_batch_norm
+	func(c dispatch.Context, f frame) error { // native_batch_norm
 		r0, r1, r2, err := c.NativeBatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // native_channel_shuffle
+	func(c dispatch.Context, f frame) error { // native_channel_shuffle
 		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // native_group_norm
+	func(c dispatch.Context, f frame) error { // native_group_norm
 		r0, r1, r2, err := c.NativeGroupNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.int(3), f.int(4), f.int(5), f.int(6), f.float(7))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // native_layer_norm
+	func(c dispatch.Context, f frame) error { // native_layer_norm
 		r0, r1, r2, err := c.NativeLayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // ne
+	func(c dispatch.Context, f frame) error { // ne
 		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // neg
+	func(c dispatch.Context, f frame) error { // neg
 		r0, err := c.Neg(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // neg_view
+	func(c dispatch.Context, f frame) error { // neg_view
 		r0, err := c.NegView(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // negative
+	func(c dispatch.Context, f frame) error { // negative
 		r0, err := c.Neg(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // new_empty
+	func(c dispatch.Context, f frame) error { // new_empty
 		r0, err := c.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // new_empty_strided
+	func(c dispatch.Context, f frame) error { // new_empty_strided
 		r0, err := c.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // new_full
+	func(c dispatch.Context, f frame) error { // new_full
 		r0, err := c.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // new_handle
+	func(c dispatch.Context, f frame) error { // new_handle
 		r0, err := c.NewHandle(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // new_ones
+	func(c dispatch.Context, f frame) error { // new_ones
 		r0, err := c.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // new_zeros
+	func(c dispatch.Context, f frame) error { // new_zeros
 		r0, err := c.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nextafter
+	func(c dispatch.Context, f frame) error { // nextafter
 		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.adaptive_avg_pool2d
+	func(c dispatch.Context, f frame) error { // nn.adaptive_avg_pool2d
 		r0, err := c.NnAdaptiveAvgPool2d(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.adaptive_avg_pool3d
+	func(c dispatch.Context, f frame) error { // nn.adaptive_avg_pool3d
 		r0, err := c.NnAdaptiveAvgPool3d(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.adaptive_max_pool2d_with_indices
+	func(c dispatch.Context, f frame) error { // nn.adaptive_max_pool2d_with_indices
 		r0, r1, err := c.NnAdaptiveMaxPool2dWithIndices(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.adaptive_max_pool3d_with_indices
+	func(c dispatch.Context, f frame) error { // nn.adaptive_max_pool3d_with_indices
 		r0, r1, err := c.NnAdaptiveMaxPool3dWithIndices(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.affine_grid
+	func(c dispatch.Context, f frame) error { // nn.affine_grid
 		r0, err := c.NnAffineGrid(f.tensor(0), f.ints(1), f.boolOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.alpha_dropout
+	func(c dispatch.Context, f frame) error { // nn.alpha_dropout
 		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.avg_pool2d
+	func(c dispatch.Context, f frame) error { // nn.avg_pool2d
 		r0, err := c.NnAvgPool2d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.avg_pool3d
+	func(c dispatch.Context, f frame) error { // nn.avg_pool3d
 		r0, err := c.NnAvgPool3d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.batch_norm
+	func(c dispatch.Context, f frame) error { // nn.batch_norm
 		r0, err := c.NnBatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.binary_cross_entropy
+	func(c dispatch.Context, f frame) error { // nn.binary_cross_entropy
 		r0, err := c.NnBinaryCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.binary_cross_entropy_with_logits
+	func(c dispatch.Context, f frame) error { // nn.binary_cross_entropy_with_logits
 		r0, err := c.NnBinaryCrossEntropyWithLogits(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5), f.tensorOptional(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.cosine_embedding_loss
+	func(c dispatch.Context, f frame) error { // nn.cosine_embedding_loss
 		r0, err := c.NnCosineEmbeddingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.cross_entropy
+	func(c dispatch.Context, f frame) error { // nn.cross_entropy
 		r0, err := c.NnCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6), f.float(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.ctc_loss
+	func(c dispatch.Context, f frame) error { // nn.ctc_loss
 		r0, err := c.NnCtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.str(5), f.bool(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.ctc_loss.tensor
+	func(c dispatch.Context, f frame) error { // nn.ctc_loss.tensor
 		r0, err := c.NnCtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.str(5), f.bool(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.dropout
+	func(c dispatch.Context, f frame) error { // nn.dropout
 		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.dropout1d
+	func(c dispatch.Context, f frame) error { // nn.dropout1d
 		r0, err := c.NnDropout1d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.dropout2d
+	func(c dispatch.Context, f frame) error { // nn.dropout2d
 		r0, err := c.NnDropout2d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.dropout3d
+	func(c dispatch.Context, f frame) error { // nn.dropout3d
 		r0, err := c.NnDropout3d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.elu
+	func(c dispatch.Context, f frame) error { // nn.elu
 		r0, err := c.NnElu(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.embedding
+	func(c dispatch.Context, f frame) error { // nn.embedding
 		r0, err := c.NnEmbedding(f.tensor(0), f.tensor(1), f.intOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.bool(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.embedding_bag
+	func(c dispatch.Context, f frame) error { // nn.embedding_bag
 		r0, err := c.NnEmbeddingBag(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.str(6), f.bool(7), f.tensorOptional(8), f.bool(9), f.intOptional(10))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.feature_alpha_dropout
+	func(c dispatch.Context, f frame) error { // nn.feature_alpha_dropout
 		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.fold
+	func(c dispatch.Context, f frame) error { // nn.fold
 		r0, err := c.NnFold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.fractional_max_pool2d
+	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool2d
 		r0, err := c.NnFractionalMaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.fractional_max_pool2d_with_indices
+	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool2d_with_indices
 		r0, r1, err := c.NnFractionalMaxPool2dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.fractional_max_pool3d
+	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool3d
 		r0, err := c.NnFractionalMaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.fractional_max_pool3d_with_indices
+	func(c dispatch.Context, f frame) error { // nn.fractional_max_pool3d_with_indices
 		r0, r1, err := c.NnFractionalMaxPool3dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.gaussian_nll_loss
+	func(c dispatch.Context, f frame) error { // nn.gaussian_nll_loss
 		r0, err := c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.gelu
+	func(c dispatch.Context, f frame) error { // nn.gelu
 		r0, err := c.NnGelu(f.out(0), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.glu
+	func(c dispatch.Context, f frame) error { // nn.glu
 		r0, err := c.NnGlu(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.grid_sample
+	func(c dispatch.Context, f frame) error { // nn.grid_sample
 		r0, err := c.NnGridSample(f.tensor(0), f.tensor(1), f.str(2), f.str(3), f.boolOptional(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.group_norm
+	func(c dispatch.Context, f frame) error { // nn.group_norm
 		r0, err := c.NnGroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.gumbel_softmax
+	func(c dispatch.Context, f frame) error { // nn.gumbel_softmax
 		r0, err := c.NnGumbelSoftmax(f.tensor(0), f.float(1), f.bool(2), f.float(3), f.int(4), f.generatorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.hardsigmoid
+	func(c dispatch.Context, f frame) error { // nn.hardsigmoid
 		r0, err := c.NnHardsigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.hardswish
+	func(c dispatch.Context, f frame) error { // nn.hardswish
 		r0, err := c.NnHardswish(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.hardtanh
+	func(c dispatch.Context, f frame) error { // nn.hardtanh
 		r0, err := c.NnHardtanh(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.hinge_embedding_loss
+	func(c dispatch.Context, f frame) error { // nn.hinge_embedding_loss
 		r0, err := c.NnHingeEmbeddingLoss(f.tensor(0), f.tensor(1), f.float(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.huber_loss
+	func(c dispatch.Context, f frame) error { // nn.huber_loss
 		r0, err := c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.instance_norm
+	func(c dispatch.Context, f frame) error { // nn.instance_norm
 		r0, err := c.NnInstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.interpolate
+	func(c dispatch.Context, f frame) error { // nn.interpolate
 		r0, err := c.NnInterpolate(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4), f.boolOptional(5), f.bool(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.kl_div
+	func(c dispatch.Context, f frame) error { // nn.kl_div
 		r0, err := c.NnKlDiv(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.l1_loss
+	func(c dispatch.Context, f frame) error { // nn.l1_loss
 		r0, err := c.NnL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.layer_norm
+	func(c dispatch.Context, f frame) error { // nn.layer_norm
 		r0, err := c.NnLayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.leaky_relu
+	func(c dispatch.Context, f frame) error { // nn.leaky_relu
 		r0, err := c.NnLeakyRelu(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.linear
+	func(c dispatch.Context, f frame) error { // nn.linear
 		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.linear_cross_entropy
+	func(c dispatch.Context, f frame) error { // nn.linear_cross_entropy
 		r0, err := c.NnLinearCrossEntropy(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.tensorOptional(4), f.str(5), f.intOptional(6), f.float(7), f.intOptional(8))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.local_response_norm
+	func(c dispatch.Context, f frame) error { // nn.local_response_norm
 		r0, err := c.NnLocalResponseNorm(f.tensor(0), f.int(1), f.float(2), f.float(3), f.float(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.log_softmax
+	func(c dispatch.Context, f frame) error { // nn.log_softmax
 		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.logsigmoid
+	func(c dispatch.Context, f frame) error { // nn.logsigmoid
 		r0, err := c.NnLogsigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.lp_pool1d
+	func(c dispatch.Context, f frame) error { // nn.lp_pool1d
 		r0, err := c.NnLpPool1d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.lp_pool2d
+	func(c dispatch.Context, f frame) error { // nn.lp_pool2d
 		r0, err := c.NnLpPool2d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.lp_pool3d
+	func(c dispatch.Context, f frame) error { // nn.lp_pool3d
 		r0, err := c.NnLpPool3d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.margin_ranking_loss
+	func(c dispatch.Context, f frame) error { // nn.margin_ranking_loss
 		r0, err := c.NnMarginRankingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.max_pool2d_with_indices
+	func(c dispatch.Context, f frame) error { // nn.max_pool2d_with_indices
 		r0, r1, err := c.NnMaxPool2dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.max_pool3d_with_indices
+	func(c dispatch.Context, f frame) error { // nn.max_pool3d_with_indices
 		r0, r1, err := c.NnMaxPool3dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.max_unpool1d
+	func(c dispatch.Context, f frame) error { // nn.max_unpool1d
 		r0, err := c.NnMaxUnpool1d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.max_unpool2d
+	func(c dispatch.Context, f frame) error { // nn.max_unpool2d
 		r0, err := c.NnMaxUnpool2d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.max_unpool3d
+	func(c dispatch.Context, f frame) error { // nn.max_unpool3d
 		r0, err := c.NnMaxUnpool3d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.mish
+	func(c dispatch.Context, f frame) error { // nn.mish
 		r0, err := c.NnMish(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.mse_loss
+	func(c dispatch.Context, f frame) error { // nn.mse_loss
 		r0, err := c.NnMseLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.multi_head_attention_forward
+	func(c dispatch.Context, f frame) error { // nn.multi_head_attention_forward
 		r0, r1, err := c.NnMultiHeadAttentionForward(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.tensorOptional(5), f.tensorOptional(6), f.tensorOptional(7), f.tensorOptional(8), f.bool(9), f.float(10), f.tensor(11), f.tensorOptional(12), f.bool(13), f.tensorOptional(14), f.bool(15), f.tensorOptional(16), f.bool(17), f.tensorOptional(18), f.tensorOptional(19), f.tensorOptional(20), f.tensorOptional(21), f.tensorOptional(22), f.bool(23), f.bool(24))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.multi_margin_loss
+	func(c dispatch.Context, f frame) error { // nn.multi_margin_loss
 		r0, err := c.NnMultiMarginLoss(f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.tensorOptional(4), f.boolOptional(5), f.boolOptional(6), f.str(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.multilabel_margin_loss
+	func(c dispatch.Context, f frame) error { // nn.multilabel_margin_loss
 		r0, err := c.NnMultilabelMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.multilabel_soft_margin_loss
+	func(c dispatch.Context, f frame) error { // nn.multilabel_soft_margin_loss
 		r0, err := c.NnMultilabelSoftMarginLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.nll_loss
+	func(c dispatch.Context, f frame) error { // nn.nll_loss
 		r0, err := c.NnNllLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.normalize
+	func(c dispatch.Context, f frame) error { // nn.normalize
 		r0, err := c.NnNormalize(f.out(0), f.tensor(0), f.float(1), f.ints(2), f.float(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.one_hot
+	func(c dispatch.Context, f frame) error { // nn.one_hot
 		r0, err := c.NnOneHot(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.pad
+	func(c dispatch.Context, f frame) error { // nn.pad
 		r0, err := c.NnPad(f.tensor(0), f.ints(1), f.str(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.poisson_nll_loss
+	func(c dispatch.Context, f frame) error { // nn.poisson_nll_loss
 		r0, err := c.NnPoissonNllLoss(f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.boolOptional(4), f.float(5), f.boolOptional(6), f.str(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.relu6
+	func(c dispatch.Context, f frame) error { // nn.relu6
 		r0, err := c.NnRelu6(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.rms_norm
+	func(c dispatch.Context, f frame) error { // nn.rms_norm
 		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.scaled_dot_product_attention
+	func(c dispatch.Context, f frame) error { // nn.scaled_dot_product_attention
 		r0, err := c.NnScaledDotProductAttention(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.float(4), f.bool(5), f.floatOptional(6), f.bool(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.silu
+	func(c dispatch.Context, f frame) error { // nn.silu
 		r0, err := c.NnSilu(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.smooth_l1_loss
+	func(c dispatch.Context, f frame) error { // nn.smooth_l1_loss
 		r0, err := c.NnSmoothL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.float(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.soft_margin_loss
+	func(c dispatch.Context, f frame) error { // nn.soft_margin_loss
 		r0, err := c.NnSoftMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.softmax
+	func(c dispatch.Context, f frame) error { // nn.softmax
 		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.softmin
+	func(c dispatch.Context, f frame) error { // nn.softmin
 		r0, err := c.NnSoftmin(f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.softplus
+	func(c dispatch.Context, f frame) error { // nn.softplus
 		r0, err := c.NnSoftplus(f.out(0), f.tensor(0), f.float(1), f.float(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.softshrink
+	func(c dispatch.Context, f frame) error { // nn.softshrink
 		r0, err := c.NnSoftshrink(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.softsign
+	func(c dispatch.Context, f frame) error { // nn.softsign
 		r0, err := c.NnSoftsign(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.tanhshrink
+	func(c dispatch.Context, f frame) error { // nn.tanhshrink
 		r0, err := c.NnTanhshrink(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.triplet_margin_loss
+	func(c dispatch.Context, f frame) error { // nn.triplet_margin_loss
 		r0, err := c.NnTripletMarginLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.float(4), f.float(5), f.bool(6), f.boolOptional(7), f.boolOptional(8), f.str(9))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nn.unfold
+	func(c dispatch.Context, f frame) error { // nn.unfold
 		r0, err := c.NnUnfold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4))
 		return f.setTensors(err, r0)
 	},
-	deprecated("nn.upsample", "use interpolate", func(c dispatch.Ctx, f frame) error { // nn.upsample
+	deprecated("nn.upsample", "use interpolate", func(c dispatch.Context, f frame) error { // nn.upsample
 		r0, err := c.NnUpsample(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4))
 		return f.setTensors(err, r0)
 	}),
-	deprecated("nn.upsample_bilinear", "use interpolate", func(c dispatch.Ctx, f frame) error { // nn.upsample_bilinear
+	deprecated("nn.upsample_bilinear", "use interpolate", func(c dispatch.Context, f frame) error { // nn.upsample_bilinear
 		r0, err := c.NnUpsampleBilinear(f.tensor(0), f.ints(1), f.floats(2))
 		return f.setTensors(err, r0)
 	}),
-	deprecated("nn.upsample_nearest", "use interpolate", func(c dispatch.Ctx, f frame) error { // nn.upsample_nearest
+	deprecated("nn.upsample_nearest", "use interpolate", func(c dispatch.Context, f frame) error { // nn.upsample_nearest
 		r0, err := c.NnUpsampleNearest(f.tensor(0), f.ints(1), f.floats(2))
 		return f.setTensors(err, r0)
 	}),
-	func(c dispatch.Ctx, f frame) error { // nnz
+	func(c dispatch.Context, f frame) error { // nnz
 		r0, err := c.Nnz(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_call
+	func(c dispatch.Context, f frame) error { // node_call
 		defer f.freeEagerly()
 		r, err := c.NodeCall(f.node(0), f.tensors(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_context
+	func(c dispatch.Context, f frame) error { // node_context
 		r0, err := c.NodeContext(f.node(0))
 		return f.setPointer(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_edge
+	func(c dispatch.Context, f frame) error { // node_edge
 		r0, r1, err := c.NodeEdge(f.node(0), f.int(1))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_edges
+	func(c dispatch.Context, f frame) error { // node_edges
 		r0, err := c.NodeEdges(f.node(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_id
+	func(c dispatch.Context, f frame) error { // node_id
 		r0, err := c.NodeId(f.node(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_name
+	func(c dispatch.Context, f frame) error { // node_name
 		r0, err := c.NodeName(f.node(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_pack_saved
+	func(c dispatch.Context, f frame) error { // node_pack_saved
 		return c.NodePackSaved(f.node(0), f.str(1), f.int(2), f.pointer(3), f.pointer(4), f.pointer(5), f.pointer(6), f.pointer(7))
 	},
-	func(c dispatch.Ctx, f frame) error { // node_register_hook
+	func(c dispatch.Context, f frame) error { // node_register_hook
 		r0, err := c.NodeRegisterHook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_register_prehook
+	func(c dispatch.Context, f frame) error { // node_register_prehook
 		r0, err := c.NodeRegisterPrehook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_result
+	func(c dispatch.Context, f frame) error { // node_result
 		r0, err := c.NodeResult(f.node(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_saved
+	func(c dispatch.Context, f frame) error { // node_saved
 		r, err := c.NodeSaved(f.node(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_saved_as
+	func(c dispatch.Context, f frame) error { // node_saved_as
 		r, err := c.NodeSavedAs(f.node(0), f.str(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_saved_names
+	func(c dispatch.Context, f frame) error { // node_saved_names
 		r0, err := c.NodeSavedNames(f.node(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_set_context
+	func(c dispatch.Context, f frame) error { // node_set_context
 		return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // node_variable
+	func(c dispatch.Context, f frame) error { // node_variable
 		r0, err := c.NodeVariable(f.node(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // node_weak
+	func(c dispatch.Context, f frame) error { // node_weak
 		r0, err := c.NodeWeak(f.node(0))
 		return f.setNode(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nonzero
+	func(c dispatch.Context, f frame) error { // nonzero
 		r0, err := c.Nonzero(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nonzero_numpy
+	func(c dispatch.Context, f frame) error { // nonzero_numpy
 		r, err := c.NonzeroNumpy(f.tensor(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // nonzero_static
+	func(c dispatch.Context, f frame) error { // nonzero_static
 		r0, err := c.NonzeroStatic(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // norm
+	func(c dispatch.Context, f frame) error { // norm
 		r0, err := c.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // norm.name
+	func(c dispatch.Context, f frame) error { // norm.name
 		r0, err := c.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // normal.size
+	func(c dispatch.Context, f frame) error { // normal.size
 		r0, err := c.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // normal.tensors
+	func(c dispatch.Context, f frame) error { // normal.tensors
 		r0, err := c.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // normal_
+	func(c dispatch.Context, f frame) error { // normal_
 		err := c.FillNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // not_equal
+	func(c dispatch.Context, f frame) error { // not_equal
 		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // npy_length
+	func(c dispatch.Context, f frame) error { // npy_length
 		r0, err := c.NpyLength(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // npy_load
+	func(c dispatch.Context, f frame) error { // npy_load
 		r0, err := c.NpyLoad(f.str(0), f.bool(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // npy_load_bytes
+	func(c dispatch.Context, f frame) error { // npy_load_bytes
 		r0, err := c.NpyLoadBytes(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // npy_save
+	func(c dispatch.Context, f frame) error { // npy_save
 		return c.NpySave(f.str(0), f.tensor(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // npy_save_bytes
+	func(c dispatch.Context, f frame) error { // npy_save_bytes
 		r0, err := c.NpySaveBytes(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // npz_load
+	func(c dispatch.Context, f frame) error { // npz_load
 		r0, r1, err := c.NpzLoad(f.str(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // npz_load_bytes
+	func(c dispatch.Context, f frame) error { // npz_load_bytes
 		r0, r1, err := c.NpzLoadBytes(f.tensor(0))
 		return f.setMixed(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // npz_save
+	func(c dispatch.Context, f frame) error { // npz_save
 		return c.NpzSave(f.str(0), f.strs(1), f.tensors(2))
 	},
-	func(c dispatch.Ctx, f frame) error { // npz_save_bytes
+	func(c dispatch.Context, f frame) error { // npz_save_bytes
 		r0, err := c.NpzSaveBytes(f.strs(0), f.tensors(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // nuclear_norm
+	func(c dispatch.Context, f frame) error { // nuclear_norm
 		r0, err := c.NuclearNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ones
+	func(c dispatch.Context, f frame) error { // ones
 		r0, err := c.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ones_like
+	func(c dispatch.Context, f frame) error { // ones_like
 		r0, err := c.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // orgqr
+	func(c dispatch.Context, f frame) error { // orgqr
 		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // ormqr
+	func(c dispatch.Context, f frame) error { // ormqr
 		r0, err := c.Ormqr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // outer
+	func(c dispatch.Context, f frame) error { // outer
 		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // output_nr
+	func(c dispatch.Context, f frame) error { // output_nr
 		r0, err := c.OutputNr(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pack_padded_sequence
+	func(c dispatch.Context, f frame) error { // pack_padded_sequence
 		r0, r1, err := c.PackPaddedSequence(f.tensor(0), f.tensor(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // pad_packed_sequence
+	func(c dispatch.Context, f frame) error { // pad_packed_sequence
 		r0, r1, err := c.PadPackedSequence(f.tensor(0), f.tensor(1), f.bool(2), f.scalar(3), f.int(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // pairwise_distance
+	func(c dispatch.Context, f frame) error { // pairwise_distance
 		r0, err := c.PairwiseDistance(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // parse_device
+	func(c dispatch.Context, f frame) error { // parse_device
 		r0, err := c.ParseDevice(f.str(0))
 		return f.setDevice(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pca_lowrank
+	func(c dispatch.Context, f frame) error { // pca_lowrank
 		r0, r1, r2, err := c.PcaLowrank(f.tensor(0), f.intOptional(1), f.bool(2), f.int(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // pdist
+	func(c dispatch.Context, f frame) error { // pdist
 		r0, err := c.Pdist(f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // permute
+	func(c dispatch.Context, f frame) error { // permute
 		r0, err := c.Permute(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // permute_copy
+	func(c dispatch.Context, f frame) error { // permute_copy
 		r0, err := c.PermuteCopy(f.out(0), f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pickle_rename
+	func(c dispatch.Context, f frame) error { // pickle_rename
 		r0, err := c.PickleRename(f.tensor(0), f.str(1), f.str(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pin_memory
+	func(c dispatch.Context, f frame) error { // pin_memory
 		r0, err := c.PinMemory(f.unbacked(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pinverse
+	func(c dispatch.Context, f frame) error { // pinverse
 		r0, err := c.Pinverse(f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pivots_permutation
+	func(c dispatch.Context, f frame) error { // pivots_permutation
 		r0, err := c.PivotsPermutation(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pixel_shuffle
+	func(c dispatch.Context, f frame) error { // pixel_shuffle
 		r0, err := c.PixelShuffle(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pixel_unshuffle
+	func(c dispatch.Context, f frame) error { // pixel_unshuffle
 		r0, err := c.PixelUnshuffle(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // poisson
+	func(c dispatch.Context, f frame) error { // poisson
 		r0, err := c.Poisson(f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // polar
+	func(c dispatch.Context, f frame) error { // polar
 		r0, err := c.Polar(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // polygamma
+	func(c dispatch.Context, f frame) error { // polygamma
 		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pop_saved_tensors_hooks
+	func(c dispatch.Context, f frame) error { // pop_saved_tensors_hooks
 		return c.PopSavedTensorsHooks()
 	},
-	func(c dispatch.Ctx, f frame) error { // positive
+	func(c dispatch.Context, f frame) error { // positive
 		r0, err := c.Positive(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // pow
+	func(c dispatch.Context, f frame) error { // pow
 		r0, err := c.Pow(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // prelu
+	func(c dispatch.Context, f frame) error { // prelu
 		r0, err := c.Prelu(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // prod
+	func(c dispatch.Context, f frame) error { // prod
 		r0, err := c.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // promote_types
+	func(c dispatch.Context, f frame) error { // promote_types
 		r0, err := c.PromoteTypes(f.dtype(0), f.dtype(1))
 		return f.setDtype(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // push_saved_tensors_hooks
+	func(c dispatch.Context, f frame) error { // push_saved_tensors_hooks
 		return c.PushSavedTensorsHooks(f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
 	},
-	func(c dispatch.Ctx, f frame) error { // put
+	func(c dispatch.Context, f frame) error { // put
 		r0, err := c.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // q_per_channel_axis
+	func(c dispatch.Context, f frame) error { // q_per_channel_axis
 		r0, err := c.QPerChannelAxis(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // q_per_channel_scales
+	func(c dispatch.Context, f frame) error { // q_per_channel_scales
 		r0, err := c.QPerChannelScales(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // q_per_channel_zero_points
+	func(c dispatch.Context, f frame) error { // q_per_channel_zero_points
 		r0, err := c.QPerChannelZeroPoints(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // q_scale
+	func(c dispatch.Context, f frame) error { // q_scale
 		r0, err := c.QScale(f.tensor(0))
 		return f.setFloat(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // q_zero_point
+	func(c dispatch.Context, f frame) error { // q_zero_point
 		r0, err := c.QZeroPoint(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	deprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c dispatch.Ctx, f frame) error { // qr
+	deprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c dispatch.Context, f frame) error { // qr
 		r0, r1, err := c.Qr(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	}),
-	func(c dispatch.Ctx, f frame) error { // qscheme
+	func(c dispatch.Context, f frame) error { // qscheme
 		r0, err := c.Qscheme(f.tensor(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantile
+	func(c dispatch.Context, f frame) error { // quantile
 		r0, err := c.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantize_per_channel
+	func(c dispatch.Context, f frame) error { // quantize_per_channel
 		r0, err := c.QuantizePerChannel(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantize_per_tensor
+	func(c dispatch.Context, f frame) error { // quantize_per_tensor
 		r0, err := c.QuantizePerTensor(f.tensor(0), f.float(1), f.int(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantize_per_tensor.tensor_qparams
+	func(c dispatch.Context, f frame) error { // quantize_per_tensor.tensor_qparams
 		r0, err := c.QuantizePerTensorTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantize_per_tensor.tensors
+	func(c dispatch.Context, f frame) error { // quantize_per_tensor.tensors
 		r, err := c.QuantizePerTensorTensors(f.tensors(0), f.tensor(1), f.tensor(2), f.dtype(3))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantize_per_tensor_dynamic
+	func(c dispatch.Context, f frame) error { // quantize_per_tensor_dynamic
 		r0, err := c.QuantizePerTensorDynamic(f.tensor(0), f.dtype(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.add
+	func(c dispatch.Context, f frame) error { // quantized.add
 		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.add_relu
+	func(c dispatch.Context, f frame) error { // quantized.add_relu
 		r0, err := c.QuantizedAddRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.add_scalar
+	func(c dispatch.Context, f frame) error { // quantized.add_scalar
 		r0, err := c.QuantizedAddScalar(f.tensor(0), f.scalar(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.add_scalar_relu
+	func(c dispatch.Context, f frame) error { // quantized.add_scalar_relu
 		r0, err := c.QuantizedAddScalarRelu(f.tensor(0), f.scalar(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.cat
+	func(c dispatch.Context, f frame) error { // quantized.cat
 		r0, err := c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.linear
+	func(c dispatch.Context, f frame) error { // quantized.linear
 		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.linear_dynamic
+	func(c dispatch.Context, f frame) error { // quantized.linear_dynamic
 		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.linear_pack
+	func(c dispatch.Context, f frame) error { // quantized.linear_pack
 		r0, err := c.QuantizedLinearPack(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.linear_relu
+	func(c dispatch.Context, f frame) error { // quantized.linear_relu
 		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.matmul
+	func(c dispatch.Context, f frame) error { // quantized.matmul
 		r0, err := c.QuantizedMatmul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.mul
+	func(c dispatch.Context, f frame) error { // quantized.mul
 		r0, err := c.QuantizedMul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.mul_relu
+	func(c dispatch.Context, f frame) error { // quantized.mul_relu
 		r0, err := c.QuantizedMulRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.mul_scalar
+	func(c dispatch.Context, f frame) error { // quantized.mul_scalar
 		r0, err := c.QuantizedMulScalar(f.tensor(0), f.scalar(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.mul_scalar_relu
+	func(c dispatch.Context, f frame) error { // quantized.mul_scalar_relu
 		r0, err := c.QuantizedMulScalarRelu(f.tensor(0), f.scalar(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // quantized.relu6
+	func(c dispatch.Context, f frame) error { // quantized.relu6
 		r0, err := c.QuantizedRelu6(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rad2deg
+	func(c dispatch.Context, f frame) error { // rad2deg
 		r0, err := c.Rad2deg(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rand
+	func(c dispatch.Context, f frame) error { // rand
 		r0, err := c.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rand_like
+	func(c dispatch.Context, f frame) error { // rand_like
 		r0, err := c.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // randint
+	func(c dispatch.Context, f frame) error { // randint
 		r0, err := c.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // randint.high
+	func(c dispatch.Context, f frame) error { // randint.high
 		r0, err := c.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // randint_like
+	func(c dispatch.Context, f frame) error { // randint_like
 		r0, err := c.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // randint_like.high
+	func(c dispatch.Context, f frame) error { // randint_like.high
 		r0, err := c.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // randn
+	func(c dispatch.Context, f frame) error { // randn
 		r0, err := c.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // randn_like
+	func(c dispatch.Context, f frame) error { // randn_like
 		r0, err := c.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // random_
+	func(c dispatch.Context, f frame) error { // random_
 		err := c.FillRandom(f.tensor(0), f.generatorOptional(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // random_.from
+	func(c dispatch.Context, f frame) error { // random_.from
 		err := c.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // random_.to
+	func(c dispatch.Context, f frame) error { // random_.to
 		err := c.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // randperm
+	func(c dispatch.Context, f frame) error { // randperm
 		r0, err := c.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	deprecated("range", "use arange, whose end is not included", func(c dispatch.Ctx, f frame) error { // range
+	deprecated("range", "use arange, whose end is not included", func(c dispatch.Context, f frame) error { // range
 		r0, err := c.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	}),
-	func(c dispatch.Ctx, f frame) error { // ravel
+	func(c dispatch.Context, f frame) error { // ravel
 		r0, err := c.Ravel(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // real
+	func(c dispatch.Context, f frame) error { // real
 		r0, err := c.Real(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // reciprocal
+	func(c dispatch.Context, f frame) error { // reciprocal
 		r0, err := c.Reciprocal(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // record_function
+	func(c dispatch.Context, f frame) error { // record_function
 		defer f.freeEagerly()
 		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
 		return f.setNode(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // record_function_weak
+	func(c dispatch.Context, f frame) error { // record_function_weak
 		defer f.freeEagerly()
 		r0, err := c.RecordFunctionWeak(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
 		return f.setNode(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // record_stream
+	func(c dispatch.Context, f frame) error { // record_stream
 		return c.RecordStream(f.unbacked(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // refine_names
+	func(c dispatch.Context, f frame) error { // refine_names
 		r0, err := c.RefineNames(f.tensor(0), f.strs(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // register_hook
+	func(c dispatch.Context, f frame) error { // register_hook
 		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // register_multi_grad_hook
+	func(c dispatch.Context, f frame) error { // register_multi_grad_hook
 		r0, err := c.RegisterMultiGradHook(f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // register_post_accumulate_grad_hook
+	func(c dispatch.Context, f frame) error { // register_post_accumulate_grad_hook
 		r0, err := c.RegisterPostAccumulateGradHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // relu
+	func(c dispatch.Context, f frame) error { // relu
 		r0, err := c.Relu(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // remainder
+	func(c dispatch.Context, f frame) error { // remainder
 		r0, err := c.Remainder(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // remove_hook
+	func(c dispatch.Context, f frame) error { // remove_hook
 		return c.RemoveHook(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // rename
+	func(c dispatch.Context, f frame) error { // rename
 		r0, err := c.Rename(f.tensor(0), f.strs(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rename_
+	func(c dispatch.Context, f frame) error { // rename_
 		err := c.RenameInPlace(f.tensor(0), f.strs(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // renorm
+	func(c dispatch.Context, f frame) error { // renorm
 		r0, err := c.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // repeat
+	func(c dispatch.Context, f frame) error { // repeat
 		r0, err := c.Repeat(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // repeat_interleave
+	func(c dispatch.Context, f frame) error { // repeat_interleave
 		r0, err := c.RepeatInterleave(f.tensor(0), f.intOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // repeat_interleave.int
+	func(c dispatch.Context, f frame) error { // repeat_interleave.int
 		r0, err := c.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // repeat_interleave.tensor
+	func(c dispatch.Context, f frame) error { // repeat_interleave.tensor
 		r0, err := c.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // requires_grad
+	func(c dispatch.Context, f frame) error { // requires_grad
 		r0, err := c.RequiresGrad(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // reset_peak_memory_stats
+	func(c dispatch.Context, f frame) error { // reset_peak_memory_stats
 		return c.ResetPeakMemoryStats()
 	},
-	func(c dispatch.Ctx, f frame) error { // reshape
+	func(c dispatch.Context, f frame) error { // reshape
 		r0, err := c.Reshape(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // reshape_as
+	func(c dispatch.Context, f frame) error { // reshape_as
 		r0, err := c.ReshapeAs(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // resize_
+	func(c dispatch.Context, f frame) error { // resize_
 		err := c.Resize(f.unbacked(0), f.ints(1), f.format(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // resize_as_
+	func(c dispatch.Context, f frame) error { // resize_as_
 		err := c.ResizeAs(f.unbacked(0), f.tensor(1), f.format(2))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // resize_as_sparse_
+	func(c dispatch.Context, f frame) error { // resize_as_sparse_
 		err := c.ResizeAsSparse(f.tensor(0), f.tensor(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // resolve_conj
+	func(c dispatch.Context, f frame) error { // resolve_conj
 		r0, err := c.ResolveConj(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // resolve_neg
+	func(c dispatch.Context, f frame) error { // resolve_neg
 		r0, err := c.ResolveNeg(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // result_type
+	func(c dispatch.Context, f frame) error { // result_type
 		r0, err := c.ResultType(f.operand(0), f.operand(1))
 		return f.setDtype(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // retain_grad
+	func(c dispatch.Context, f frame) error { // retain_grad
 		return c.RetainGrad(f.tensor(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // retains_grad
+	func(c dispatch.Context, f frame) error { // retains_grad
 		r0, err := c.RetainsGrad(f.tensor(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rms_norm
+	func(c dispatch.Context, f frame) error { // rms_norm
 		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rnn_relu
+	func(c dispatch.Context, f frame) error { // rnn_relu
 		r0, r1, err := c.RnnRelu(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // rnn_relu.data
+	func(c dispatch.Context, f frame) error { // rnn_relu.data
 		r0, r1, err := c.RnnReluData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // rnn_relu_cell
+	func(c dispatch.Context, f frame) error { // rnn_relu_cell
 		r0, err := c.RnnReluCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rnn_tanh
+	func(c dispatch.Context, f frame) error { // rnn_tanh
 		r0, r1, err := c.RnnTanh(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // rnn_tanh.data
+	func(c dispatch.Context, f frame) error { // rnn_tanh.data
 		r0, r1, err := c.RnnTanhData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // rnn_tanh_cell
+	func(c dispatch.Context, f frame) error { // rnn_tanh_cell
 		r0, err := c.RnnTanhCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // roll
+	func(c dispatch.Context, f frame) error { // roll
 		r0, err := c.Roll(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rot90
+	func(c dispatch.Context, f frame) error { // rot90
 		r0, err := c.Rot90(f.tensor(0), f.int(1), f.ints(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // round
+	func(c dispatch.Context, f frame) error { // round
 		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // row_indices
+	func(c dispatch.Context, f frame) error { // row_indices
 		r0, err := c.RowIndices(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // row_indices_copy
+	func(c dispatch.Context, f frame) error { // row_indices_copy
 		r0, err := c.RowIndicesCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // row_stack
+	func(c dispatch.Context, f frame) error { // row_stack
 		r0, err := c.Vstack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rrelu
+	func(c dispatch.Context, f frame) error { // rrelu
 		r0, err := c.Rrelu(f.out(0), f.tensor(0), f.float(1), f.float(2), f.bool(3), f.generatorOptional(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rsqrt
+	func(c dispatch.Context, f frame) error { // rsqrt
 		r0, err := c.Rsqrt(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // rsub
+	func(c dispatch.Context, f frame) error { // rsub
 		r0, err := c.Rsub(f.tensor(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // saddmm
+	func(c dispatch.Context, f frame) error { // saddmm
 		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // safetensors_load
+	func(c dispatch.Context, f frame) error { // safetensors_load
 		r0, r1, r2, err := c.SafetensorsLoad(f.tensor(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // safetensors_load_file
+	func(c dispatch.Context, f frame) error { // safetensors_load_file
 		r0, r1, r2, err := c.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // safetensors_open
+	func(c dispatch.Context, f frame) error { // safetensors_open
 		r0, r1, r2, err := c.SafetensorsOpen(f.str(0))
 		return f.setMixed(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // safetensors_save
+	func(c dispatch.Context, f frame) error { // safetensors_save
 		r0, err := c.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // safetensors_save_file
+	func(c dispatch.Context, f frame) error { // safetensors_save_file
 		return c.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // sample_dirichlet
+	func(c dispatch.Context, f frame) error { // sample_dirichlet
 		r0, err := c.SampleDirichlet(f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // save
+	func(c dispatch.Context, f frame) error { // save
 		return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // save_bytes
+	func(c dispatch.Context, f frame) error { // save_bytes
 		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // save_dict
+	func(c dispatch.Context, f frame) error { // save_dict
 		return c.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3))
 	},
-	func(c dispatch.Ctx, f frame) error { // scalar_operand
+	func(c dispatch.Context, f frame) error { // scalar_operand
 		r0, err := c.ScalarOperand(f.scalar(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // scalar_tensor
+	func(c dispatch.Context, f frame) error { // scalar_tensor
 		r0, err := c.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // scatter.src
+	func(c dispatch.Context, f frame) error { // scatter.src
 		r0, err := c.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	},
-	deprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c dispatch.Ctx, f frame) error { // scatter.src_reduce
+	deprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c dispatch.Context, f frame) error { // scatter.src_reduce
 		r0, err := c.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
 		return f.setTensors(err, r0)
 	}),
-	func(c dispatch.Ctx, f frame) error { // scatter.value
+	func(c dispatch.Context, f frame) error { // scatter.value
 		r0, err := c.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // scatter.value_reduce
+	func(c dispatch.Context, f frame) error { // scatter.value_reduce
 		r0, err := c.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // scatter_add
+	func(c dispatch.Context, f frame) error { // scatter_add
 		r0, err := c.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // scatter_reduce
+	func(c dispatch.Context, f frame) error { // scatter_reduce
 		r0, err := c.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // searchsorted
+	func(c dispatch.Context, f frame) error { // searchsorted
 		r0, err := c.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // segment_reduce
+	func(c dispatch.Context, f frame) error { // segment_reduce
 		r0, err := c.SegmentReduce(f.tensor(0), f.str(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.int(5), f.bool(6), f.scalar(7))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // select
+	func(c dispatch.Context, f frame) error { // select
 		r0, err := c.Select(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // select_copy
+	func(c dispatch.Context, f frame) error { // select_copy
 		r0, err := c.SelectCopy(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // select_scatter
+	func(c dispatch.Context, f frame) error { // select_scatter
 		r0, err := c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // selu
+	func(c dispatch.Context, f frame) error { // selu
 		r0, err := c.Selu(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // set_
+	func(c dispatch.Context, f frame) error { // set_
 		err := c.Set(f.unbacked(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // set_.storage
+	func(c dispatch.Context, f frame) error { // set_.storage
 		err := c.SetStorage(f.unbacked(0), f.storage(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // set_.storage_geometry
+	func(c dispatch.Context, f frame) error { // set_.storage_geometry
 		err := c.SetStorageGeometry(f.unbacked(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // set_.tensor
+	func(c dispatch.Context, f frame) error { // set_.tensor
 		err := c.SetTensor(f.unbacked(0), f.tensor(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // set_.tensor_geometry
+	func(c dispatch.Context, f frame) error { // set_.tensor_geometry
 		err := c.SetTensorGeometry(f.unbacked(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // set_anomaly_watcher
+	func(c dispatch.Context, f frame) error { // set_anomaly_watcher
 		return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_autocast_cache_enabled
+	func(c dispatch.Context, f frame) error { // set_autocast_cache_enabled
 		return c.SetAutocastCacheEnabled(f.bool(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_autocast_dtype
+	func(c dispatch.Context, f frame) error { // set_autocast_dtype
 		return c.SetAutocastDtype(f.str(0), f.dtype(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_autocast_enabled
+	func(c dispatch.Context, f frame) error { // set_autocast_enabled
 		return c.SetAutocastEnabled(f.str(0), f.bool(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_data_
+	func(c dispatch.Context, f frame) error { // set_data_
 		err := c.SetData(f.tensor(0), f.tensor(1))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // set_default_device
+	func(c dispatch.Context, f frame) error { // set_default_device
 		return c.SetDefaultDevice(f.device(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_default_dtype
+	func(c dispatch.Context, f frame) error { // set_default_dtype
 		return c.SetDefaultDtype(f.dtype(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_detect_anomaly
+	func(c dispatch.Context, f frame) error { // set_detect_anomaly
 		return c.SetDetectAnomaly(f.bool(0), f.bool(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_float32_matmul_precision
+	func(c dispatch.Context, f frame) error { // set_float32_matmul_precision
 		return c.SetFloat32MatmulPrecision(f.str(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_grad
+	func(c dispatch.Context, f frame) error { // set_grad
 		return c.SetGrad(f.tensor(0), f.tensorOptional(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_grad_enabled
+	func(c dispatch.Context, f frame) error { // set_grad_enabled
 		return c.SetGradEnabled(f.bool(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_inference_mode
+	func(c dispatch.Context, f frame) error { // set_inference_mode
 		return c.SetInferenceMode(f.bool(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_memory_limit
+	func(c dispatch.Context, f frame) error { // set_memory_limit
 		return c.SetMemoryLimit(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_num_threads
+	func(c dispatch.Context, f frame) error { // set_num_threads
 		return c.SetNumThreads(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_requires_grad
+	func(c dispatch.Context, f frame) error { // set_requires_grad
 		defer f.freeEagerly()
 		return c.SetRequiresGrad(f.tensor(0), f.bool(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // set_warn_always
+	func(c dispatch.Context, f frame) error { // set_warn_always
 		return c.SetWarnAlways(f.bool(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // sgn
+	func(c dispatch.Context, f frame) error { // sgn
 		r0, err := c.Sgn(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // share_memory_
+	func(c dispatch.Context, f frame) error { // share_memory_
 		err := c.ShareMemory(f.unbacked(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // sigmoid
+	func(c dispatch.Context, f frame) error { // sigmoid
 		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sign
+	func(c dispatch.Context, f frame) error { // sign
 		r0, err := c.Sign(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.bartlett
+	func(c dispatch.Context, f frame) error { // signal.windows.bartlett
 		r0, err := c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.blackman
+	func(c dispatch.Context, f frame) error { // signal.windows.blackman
 		r0, err := c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.cosine
+	func(c dispatch.Context, f frame) error { // signal.windows.cosine
 		r0, err := c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.exponential
+	func(c dispatch.Context, f frame) error { // signal.windows.exponential
 		r0, err := c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.gaussian
+	func(c dispatch.Context, f frame) error { // signal.windows.gaussian
 		r0, err := c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.general_cosine
+	func(c dispatch.Context, f frame) error { // signal.windows.general_cosine
 		r0, err := c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.general_hamming
+	func(c dispatch.Context, f frame) error { // signal.windows.general_hamming
 		r0, err := c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.hamming
+	func(c dispatch.Context, f frame) error { // signal.windows.hamming
 		r0, err := c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.hann
+	func(c dispatch.Context, f frame) error { // signal.windows.hann
 		r0, err := c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.kaiser
+	func(c dispatch.Context, f frame) error { // signal.windows.kaiser
 		r0, err := c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal.windows.nuttall
+	func(c dispatch.Context, f frame) error { // signal.windows.nuttall
 		r0, err := c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signal_pad
+	func(c dispatch.Context, f frame) error { // signal_pad
 		r0, err := c.SignalPad(f.tensor(0), f.int(1), f.int(2), f.str(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // signbit
+	func(c dispatch.Context, f frame) error { // signbit
 		r0, err := c.Signbit(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sin
+	func(c dispatch.Context, f frame) error { // sin
 		r0, err := c.Sin(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sinc
+	func(c dispatch.Context, f frame) error { // sinc
 		r0, err := c.Sinc(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sinh
+	func(c dispatch.Context, f frame) error { // sinh
 		r0, err := c.Sinh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // slice
+	func(c dispatch.Context, f frame) error { // slice
 		r0, err := c.Slice(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // slice_copy
+	func(c dispatch.Context, f frame) error { // slice_copy
 		r0, err := c.SliceCopy(f.out(0), f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // slice_scatter
+	func(c dispatch.Context, f frame) error { // slice_scatter
 		r0, err := c.SliceScatter(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // slogdet
+	func(c dispatch.Context, f frame) error { // slogdet
 		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // smm
+	func(c dispatch.Context, f frame) error { // smm
 		r0, err := c.Smm(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // softmax
+	func(c dispatch.Context, f frame) error { // softmax
 		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sort
+	func(c dispatch.Context, f frame) error { // sort
 		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // sort.stable
+	func(c dispatch.Context, f frame) error { // sort.stable
 		r0, r1, err := c.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.addmm
+	func(c dispatch.Context, f frame) error { // sparse.addmm
 		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.log_softmax
+	func(c dispatch.Context, f frame) error { // sparse.log_softmax
 		r0, err := c.SparseLogSoftmax(f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.mm
+	func(c dispatch.Context, f frame) error { // sparse.mm
 		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.mm.reduce
+	func(c dispatch.Context, f frame) error { // sparse.mm.reduce
 		r0, err := c.SparseMmReduce(f.tensor(0), f.tensor(1), f.str(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.sampled_addmm
+	func(c dispatch.Context, f frame) error { // sparse.sampled_addmm
 		r0, err := c.SparseSampledAddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.softmax
+	func(c dispatch.Context, f frame) error { // sparse.softmax
 		r0, err := c.SparseSoftmax(f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.spdiags
+	func(c dispatch.Context, f frame) error { // sparse.spdiags
 		r0, err := c.SparseSpdiags(f.tensor(0), f.tensor(1), f.ints(2), f.layout(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.spsolve
+	func(c dispatch.Context, f frame) error { // sparse.spsolve
 		r0, err := c.SparseSpsolve(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse.sum
+	func(c dispatch.Context, f frame) error { // sparse.sum
 		r0, err := c.SparseSum(f.tensor(0), f.ints(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse_compressed_tensor
+	func(c dispatch.Context, f frame) error { // sparse_compressed_tensor
 		r0, err := c.SparseCompressedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.ints(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse_coo_tensor
+	func(c dispatch.Context, f frame) error { // sparse_coo_tensor
 		r0, err := c.SparseCooTensor(f.tensor(0), f.tensor(1), f.ints(2), f.dtype(3), f.device(4), f.boolOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse_dim
+	func(c dispatch.Context, f frame) error { // sparse_dim
 		r0, err := c.SparseDim(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse_mask
+	func(c dispatch.Context, f frame) error { // sparse_mask
 		r0, err := c.SparseMask(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse_resize_
+	func(c dispatch.Context, f frame) error { // sparse_resize_
 		err := c.SparseResize(f.tensor(0), f.ints(1), f.int(2), f.int(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // sparse_resize_and_clear_
+	func(c dispatch.Context, f frame) error { // sparse_resize_and_clear_
 		err := c.SparseResizeAndClear(f.tensor(0), f.ints(1), f.int(2), f.int(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // special.airy_ai
+	func(c dispatch.Context, f frame) error { // special.airy_ai
 		r0, err := c.SpecialAiryAi(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.bessel_j0
+	func(c dispatch.Context, f frame) error { // special.bessel_j0
 		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.bessel_j1
+	func(c dispatch.Context, f frame) error { // special.bessel_j1
 		r0, err := c.SpecialBesselJ1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.bessel_y0
+	func(c dispatch.Context, f frame) error { // special.bessel_y0
 		r0, err := c.SpecialBesselY0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.bessel_y1
+	func(c dispatch.Context, f frame) error { // special.bessel_y1
 		r0, err := c.SpecialBesselY1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.chebyshev_polynomial_t
+	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_t
 		r0, err := c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.chebyshev_polynomial_u
+	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_u
 		r0, err := c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.chebyshev_polynomial_v
+	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_v
 		r0, err := c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.chebyshev_polynomial_w
+	func(c dispatch.Context, f frame) error { // special.chebyshev_polynomial_w
 		r0, err := c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.digamma
+	func(c dispatch.Context, f frame) error { // special.digamma
 		r0, err := c.Digamma(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.entr
+	func(c dispatch.Context, f frame) error { // special.entr
 		r0, err := c.SpecialEntr(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.erf
+	func(c dispatch.Context, f frame) error { // special.erf
 		r0, err := c.Erf(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.erfc
+	func(c dispatch.Context, f frame) error { // special.erfc
 		r0, err := c.Erfc(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.erfcx
+	func(c dispatch.Context, f frame) error { // special.erfcx
 		r0, err := c.SpecialErfcx(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.erfinv
+	func(c dispatch.Context, f frame) error { // special.erfinv
 		r0, err := c.Erfinv(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.exp2
+	func(c dispatch.Context, f frame) error { // special.exp2
 		r0, err := c.Exp2(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.expit
+	func(c dispatch.Context, f frame) error { // special.expit
 		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.expm1
+	func(c dispatch.Context, f frame) error { // special.expm1
 		r0, err := c.Expm1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.gammainc
+	func(c dispatch.Context, f frame) error { // special.gammainc
 		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.gammaincc
+	func(c dispatch.Context, f frame) error { // special.gammaincc
 		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.gammaln
+	func(c dispatch.Context, f frame) error { // special.gammaln
 		r0, err := c.Lgamma(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.hermite_polynomial_h
+	func(c dispatch.Context, f frame) error { // special.hermite_polynomial_h
 		r0, err := c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.hermite_polynomial_he
+	func(c dispatch.Context, f frame) error { // special.hermite_polynomial_he
 		r0, err := c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.i0
+	func(c dispatch.Context, f frame) error { // special.i0
 		r0, err := c.I0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.i0e
+	func(c dispatch.Context, f frame) error { // special.i0e
 		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.i1
+	func(c dispatch.Context, f frame) error { // special.i1
 		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.i1e
+	func(c dispatch.Context, f frame) error { // special.i1e
 		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.laguerre_polynomial_l
+	func(c dispatch.Context, f frame) error { // special.laguerre_polynomial_l
 		r0, err := c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.legendre_polynomial_p
+	func(c dispatch.Context, f frame) error { // special.legendre_polynomial_p
 		r0, err := c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.log1p
+	func(c dispatch.Context, f frame) error { // special.log1p
 		r0, err := c.Log1p(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.log_ndtr
+	func(c dispatch.Context, f frame) error { // special.log_ndtr
 		r0, err := c.SpecialLogNdtr(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.log_softmax
+	func(c dispatch.Context, f frame) error { // special.log_softmax
 		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.logit
+	func(c dispatch.Context, f frame) error { // special.logit
 		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.logsumexp
+	func(c dispatch.Context, f frame) error { // special.logsumexp
 		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.modified_bessel_i0
+	func(c dispatch.Context, f frame) error { // special.modified_bessel_i0
 		r0, err := c.I0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.modified_bessel_i1
+	func(c dispatch.Context, f frame) error { // special.modified_bessel_i1
 		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.modified_bessel_k0
+	func(c dispatch.Context, f frame) error { // special.modified_bessel_k0
 		r0, err := c.SpecialModifiedBesselK0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.modified_bessel_k1
+	func(c dispatch.Context, f frame) error { // special.modified_bessel_k1
 		r0, err := c.SpecialModifiedBesselK1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.multigammaln
+	func(c dispatch.Context, f frame) error { // special.multigammaln
 		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.ndtr
+	func(c dispatch.Context, f frame) error { // special.ndtr
 		r0, err := c.SpecialNdtr(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.ndtri
+	func(c dispatch.Context, f frame) error { // special.ndtri
 		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.polygamma
+	func(c dispatch.Context, f frame) error { // special.polygamma
 		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.psi
+	func(c dispatch.Context, f frame) error { // special.psi
 		r0, err := c.Digamma(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.round
+	func(c dispatch.Context, f frame) error { // special.round
 		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.scaled_modified_bessel_k0
+	func(c dispatch.Context, f frame) error { // special.scaled_modified_bessel_k0
 		r0, err := c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.scaled_modified_bessel_k1
+	func(c dispatch.Context, f frame) error { // special.scaled_modified_bessel_k1
 		r0, err := c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_t
+	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_t
 		r0, err := c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_u
+	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_u
 		r0, err := c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_v
+	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_v
 		r0, err := c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_w
+	func(c dispatch.Context, f frame) error { // special.shifted_chebyshev_polynomial_w
 		r0, err := c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.sinc
+	func(c dispatch.Context, f frame) error { // special.sinc
 		r0, err := c.Sinc(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.softmax
+	func(c dispatch.Context, f frame) error { // special.softmax
 		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.spherical_bessel_j0
+	func(c dispatch.Context, f frame) error { // special.spherical_bessel_j0
 		r0, err := c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.xlog1py
+	func(c dispatch.Context, f frame) error { // special.xlog1py
 		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.xlogy
+	func(c dispatch.Context, f frame) error { // special.xlogy
 		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // special.zeta
+	func(c dispatch.Context, f frame) error { // special.zeta
 		r0, err := c.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // split
+	func(c dispatch.Context, f frame) error { // split
 		r, err := c.Split(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // split.sizes
+	func(c dispatch.Context, f frame) error { // split.sizes
 		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // split_copy
+	func(c dispatch.Context, f frame) error { // split_copy
 		r, err := c.SplitCopy(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // split_with_sizes
+	func(c dispatch.Context, f frame) error { // split_with_sizes
 		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // split_with_sizes_copy
+	func(c dispatch.Context, f frame) error { // split_with_sizes_copy
 		r, err := c.SplitWithSizesCopy(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // spmm
+	func(c dispatch.Context, f frame) error { // spmm
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sqrt
+	func(c dispatch.Context, f frame) error { // sqrt
 		r0, err := c.Sqrt(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // square
+	func(c dispatch.Context, f frame) error { // square
 		r0, err := c.Square(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // squeeze
+	func(c dispatch.Context, f frame) error { // squeeze
 		r0, err := c.Squeeze(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // squeeze.dim
+	func(c dispatch.Context, f frame) error { // squeeze.dim
 		r0, err := c.SqueezeDim(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // squeeze.dims
+	func(c dispatch.Context, f frame) error { // squeeze.dims
 		r0, err := c.SqueezeDims(f.out(0), f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // squeeze_copy
+	func(c dispatch.Context, f frame) error { // squeeze_copy
 		r0, err := c.SqueezeCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // squeeze_copy.dim
+	func(c dispatch.Context, f frame) error { // squeeze_copy.dim
 		r0, err := c.SqueezeCopyDim(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // squeeze_copy.dims
+	func(c dispatch.Context, f frame) error { // squeeze_copy.dims
 		r0, err := c.SqueezeCopyDims(f.out(0), f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sspaddmm
+	func(c dispatch.Context, f frame) error { // sspaddmm
 		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stack
+	func(c dispatch.Context, f frame) error { // stack
 		r0, err := c.Stack(f.out(0), f.tensors(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // standard_gamma
+	func(c dispatch.Context, f frame) error { // standard_gamma
 		r0, err := c.StandardGamma(f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // standard_gamma_grad
+	func(c dispatch.Context, f frame) error { // standard_gamma_grad
 		r0, err := c.StandardGammaGrad(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // std
+	func(c dispatch.Context, f frame) error { // std
 		r0, err := c.Std(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // std.correction
+	func(c dispatch.Context, f frame) error { // std.correction
 		r0, err := c.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // std.dim
+	func(c dispatch.Context, f frame) error { // std.dim
 		r0, err := c.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // std_mean
+	func(c dispatch.Context, f frame) error { // std_mean
 		r0, r1, err := c.StdMean(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // std_mean.correction
+	func(c dispatch.Context, f frame) error { // std_mean.correction
 		r0, r1, err := c.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // std_mean.dim
+	func(c dispatch.Context, f frame) error { // std_mean.dim
 		r0, r1, err := c.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // stft
+	func(c dispatch.Context, f frame) error { // stft
 		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_byteswap_
+	func(c dispatch.Context, f frame) error { // storage_byteswap_
 		return c.StorageByteswap(f.storage(0), f.dtype(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_clone
+	func(c dispatch.Context, f frame) error { // storage_clone
 		r0, err := c.StorageClone(f.storage(0))
 		return f.setStorage(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_copy_
+	func(c dispatch.Context, f frame) error { // storage_copy_
 		return c.StorageCopy(f.storage(0), f.storage(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_data_ptr
+	func(c dispatch.Context, f frame) error { // storage_data_ptr
 		r0, err := c.StorageDataPtr(f.storage(0))
 		return f.setPointer(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_descriptor
+	func(c dispatch.Context, f frame) error { // storage_descriptor
 		r0, err := c.StorageDescriptor(f.storage(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_filename
+	func(c dispatch.Context, f frame) error { // storage_filename
 		r0, err := c.StorageFilename(f.storage(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_fill_
+	func(c dispatch.Context, f frame) error { // storage_fill_
 		return c.StorageFill(f.storage(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_from_descriptor
+	func(c dispatch.Context, f frame) error { // storage_from_descriptor
 		r0, err := c.StorageFromDescriptor(f.int(0), f.int(1))
 		return f.setStorage(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_from_file
+	func(c dispatch.Context, f frame) error { // storage_from_file
 		r0, err := c.StorageFromFile(f.str(0), f.bool(1), f.int(2))
 		return f.setStorage(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_get_device
+	func(c dispatch.Context, f frame) error { // storage_get_device
 		r0, err := c.StorageDevice(f.storage(0))
 		return f.setDevice(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_id
+	func(c dispatch.Context, f frame) error { // storage_id
 		r0, err := c.StorageId(f.storage(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_is_pinned
+	func(c dispatch.Context, f frame) error { // storage_is_pinned
 		r0, err := c.StorageIsPinned(f.storage(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_is_shared
+	func(c dispatch.Context, f frame) error { // storage_is_shared
 		r0, err := c.StorageIsShared(f.storage(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_nbytes
+	func(c dispatch.Context, f frame) error { // storage_nbytes
 		r0, err := c.StorageNbytes(f.storage(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_new
+	func(c dispatch.Context, f frame) error { // storage_new
 		r0, err := c.StorageNew(f.int(0), f.device(1))
 		return f.setStorage(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_pin_memory
+	func(c dispatch.Context, f frame) error { // storage_pin_memory
 		r0, err := c.StoragePinMemory(f.storage(0))
 		return f.setStorage(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_resizable
+	func(c dispatch.Context, f frame) error { // storage_resizable
 		r0, err := c.StorageResizable(f.storage(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_resize_
+	func(c dispatch.Context, f frame) error { // storage_resize_
 		return c.StorageResize(f.storage(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_share_memory_
+	func(c dispatch.Context, f frame) error { // storage_share_memory_
 		return c.StorageShareMemory(f.storage(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_slice
+	func(c dispatch.Context, f frame) error { // storage_slice
 		r0, err := c.StorageSlice(f.storage(0), f.int(1), f.int(2))
 		return f.setStorage(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_to_string
+	func(c dispatch.Context, f frame) error { // storage_to_string
 		r0, err := c.StorageToString(f.storage(0), f.dtype(1))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_use_count
+	func(c dispatch.Context, f frame) error { // storage_use_count
 		r0, err := c.StorageUseCount(f.storage(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // storage_view
+	func(c dispatch.Context, f frame) error { // storage_view
 		r0, err := c.StorageView(f.storage(0), f.dtype(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_current
+	func(c dispatch.Context, f frame) error { // stream_current
 		r0, err := c.StreamCurrent(f.device(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_default
+	func(c dispatch.Context, f frame) error { // stream_default
 		r0, err := c.StreamDefault(f.device(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_device
+	func(c dispatch.Context, f frame) error { // stream_device
 		r0, err := c.StreamDevice(f.int(0))
 		return f.setDevice(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_external
+	func(c dispatch.Context, f frame) error { // stream_external
 		r0, err := c.StreamExternal(f.device(0), f.int(1))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_handle
+	func(c dispatch.Context, f frame) error { // stream_handle
 		r0, err := c.StreamHandle(f.int(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_new
+	func(c dispatch.Context, f frame) error { // stream_new
 		r0, err := c.StreamNew(f.device(0), f.int(1))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_priorities
+	func(c dispatch.Context, f frame) error { // stream_priorities
 		r0, r1, err := c.StreamPriorities(f.device(0))
 		return f.setInt(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_query
+	func(c dispatch.Context, f frame) error { // stream_query
 		r0, err := c.StreamQuery(f.int(0))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_set_current
+	func(c dispatch.Context, f frame) error { // stream_set_current
 		return c.StreamSetCurrent(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_synchronize
+	func(c dispatch.Context, f frame) error { // stream_synchronize
 		return c.StreamSynchronize(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_wait_event
+	func(c dispatch.Context, f frame) error { // stream_wait_event
 		return c.StreamWaitEvent(f.int(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // stream_wait_stream
+	func(c dispatch.Context, f frame) error { // stream_wait_stream
 		return c.StreamWaitStream(f.int(0), f.int(1))
 	},
-	func(c dispatch.Ctx, f frame) error { // sub
+	func(c dispatch.Context, f frame) error { // sub
 		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // subtract
+	func(c dispatch.Context, f frame) error { // subtract
 		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sum
+	func(c dispatch.Context, f frame) error { // sum
 		r0, err := c.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // sum_to_size
+	func(c dispatch.Context, f frame) error { // sum_to_size
 		r0, err := c.SumToSize(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // svd
+	func(c dispatch.Context, f frame) error { // svd
 		r0, r1, r2, err := c.Svd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // svd_lowrank
+	func(c dispatch.Context, f frame) error { // svd_lowrank
 		r0, r1, r2, err := c.SvdLowrank(f.tensor(0), f.intOptional(1), f.intOptional(2), f.tensorOptional(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // swapaxes
+	func(c dispatch.Context, f frame) error { // swapaxes
 		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // swapdims
+	func(c dispatch.Context, f frame) error { // swapdims
 		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // t.matrix
+	func(c dispatch.Context, f frame) error { // t.matrix
 		r0, err := c.TransposeMatrix(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // t_copy
+	func(c dispatch.Context, f frame) error { // t_copy
 		r0, err := c.TCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // take
+	func(c dispatch.Context, f frame) error { // take
 		r0, err := c.Take(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // take_along_dim
+	func(c dispatch.Context, f frame) error { // take_along_dim
 		r0, err := c.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // tan
+	func(c dispatch.Context, f frame) error { // tan
 		r0, err := c.Tan(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // tanh
+	func(c dispatch.Context, f frame) error { // tanh
 		r0, err := c.Tanh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // tensor_split
+	func(c dispatch.Context, f frame) error { // tensor_split
 		r, err := c.TensorSplit(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // tensor_split.indices
+	func(c dispatch.Context, f frame) error { // tensor_split.indices
 		r, err := c.TensorSplitIndices(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // tensor_split.tensor
+	func(c dispatch.Context, f frame) error { // tensor_split.tensor
 		r, err := c.TensorSplitTensor(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // tensordot
+	func(c dispatch.Context, f frame) error { // tensordot
 		r0, err := c.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // tensordot.dims
+	func(c dispatch.Context, f frame) error { // tensordot.dims
 		r0, err := c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // threshold
+	func(c dispatch.Context, f frame) error { // threshold
 		r0, err := c.Threshold(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // tile
+	func(c dispatch.Context, f frame) error { // tile
 		r0, err := c.Tile(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to.options
+	func(c dispatch.Context, f frame) error { // to.options
 		r0, err := c.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_dense
+	func(c dispatch.Context, f frame) error { // to_dense
 		r0, err := c.ToDense(f.tensor(0), f.dtype(1), f.boolOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_sparse
+	func(c dispatch.Context, f frame) error { // to_sparse
 		r0, err := c.ToSparse(f.tensor(0), f.layout(1), f.ints(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_sparse.sparse_dim
+	func(c dispatch.Context, f frame) error { // to_sparse.sparse_dim
 		r0, err := c.ToSparseDim(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_sparse_bsc
+	func(c dispatch.Context, f frame) error { // to_sparse_bsc
 		r0, err := c.ToSparseBsc(f.tensor(0), f.ints(1), f.intOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_sparse_bsr
+	func(c dispatch.Context, f frame) error { // to_sparse_bsr
 		r0, err := c.ToSparseBsr(f.tensor(0), f.ints(1), f.intOptional(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_sparse_coo
+	func(c dispatch.Context, f frame) error { // to_sparse_coo
 		r0, err := c.ToSparseCoo(f.tensor(0), f.intOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_sparse_csc
+	func(c dispatch.Context, f frame) error { // to_sparse_csc
 		r0, err := c.ToSparseCsc(f.tensor(0), f.intOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_sparse_csr
+	func(c dispatch.Context, f frame) error { // to_sparse_csr
 		r0, err := c.ToSparseCsr(f.tensor(0), f.intOptional(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // to_string
+	func(c dispatch.Context, f frame) error { // to_string
 		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // topk
+	func(c dispatch.Context, f frame) error { // topk
 		r0, r1, err := c.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // trace
+	func(c dispatch.Context, f frame) error { // trace
 		r0, err := c.Trace(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // transform_leave
+	func(c dispatch.Context, f frame) error { // transform_leave
 		return c.TransformLeave(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // transform_level
+	func(c dispatch.Context, f frame) error { // transform_level
 		r0, err := c.TransformLevel()
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // transpose
+	func(c dispatch.Context, f frame) error { // transpose
 		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // transpose_copy
+	func(c dispatch.Context, f frame) error { // transpose_copy
 		r0, err := c.TransposeCopy(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // trapezoid
+	func(c dispatch.Context, f frame) error { // trapezoid
 		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // trapezoid.x
+	func(c dispatch.Context, f frame) error { // trapezoid.x
 		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // trapz
+	func(c dispatch.Context, f frame) error { // trapz
 		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // trapz.x
+	func(c dispatch.Context, f frame) error { // trapz.x
 		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	deprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c dispatch.Ctx, f frame) error { // triangular_solve
+	deprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c dispatch.Context, f frame) error { // triangular_solve
 		r0, r1, err := c.TriangularSolve(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
 	}),
-	func(c dispatch.Ctx, f frame) error { // tril
+	func(c dispatch.Context, f frame) error { // tril
 		r0, err := c.Tril(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // tril_indices
+	func(c dispatch.Context, f frame) error { // tril_indices
 		r0, err := c.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // triu
+	func(c dispatch.Context, f frame) error { // triu
 		r0, err := c.Triu(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // triu_indices
+	func(c dispatch.Context, f frame) error { // triu_indices
 		r0, err := c.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // true_divide
+	func(c dispatch.Context, f frame) error { // true_divide
 		r0, err := c.TrueDivide(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // trunc
+	func(c dispatch.Context, f frame) error { // trunc
 		r0, err := c.Trunc(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // unbind
+	func(c dispatch.Context, f frame) error { // unbind
 		r, err := c.Unbind(f.tensor(0), f.int(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // unbind_copy
+	func(c dispatch.Context, f frame) error { // unbind_copy
 		r, err := c.UnbindCopy(f.tensor(0), f.int(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // unflatten
+	func(c dispatch.Context, f frame) error { // unflatten
 		r0, err := c.Unflatten(f.tensor(0), f.int(1), f.ints(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // unflatten_names
+	func(c dispatch.Context, f frame) error { // unflatten_names
 		r0, err := c.UnflattenNames(f.tensor(0), f.int(1), f.ints(2), f.strs(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // unfold
+	func(c dispatch.Context, f frame) error { // unfold
 		r0, err := c.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // unfold_copy
+	func(c dispatch.Context, f frame) error { // unfold_copy
 		r0, err := c.UnfoldCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // uniform_
+	func(c dispatch.Context, f frame) error { // uniform_
 		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // unique
+	func(c dispatch.Context, f frame) error { // unique
 		r0, r1, r2, err := c.Unique(f.tensor(0), f.bool(1), f.bool(2), f.bool(3), f.intOptional(4))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // unique_consecutive
+	func(c dispatch.Context, f frame) error { // unique_consecutive
 		r0, r1, r2, err := c.UniqueConsecutive(f.tensor(0), f.bool(1), f.bool(2), f.intOptional(3))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c dispatch.Ctx, f frame) error { // unravel_index
+	func(c dispatch.Context, f frame) error { // unravel_index
 		r, err := c.UnravelIndex(f.tensor(0), f.ints(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // unsafe_chunk
+	func(c dispatch.Context, f frame) error { // unsafe_chunk
 		r, err := c.UnsafeChunk(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // unsafe_split
+	func(c dispatch.Context, f frame) error { // unsafe_split
 		r, err := c.UnsafeSplit(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // unsafe_split_with_sizes
+	func(c dispatch.Context, f frame) error { // unsafe_split_with_sizes
 		r, err := c.UnsafeSplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // unsqueeze
+	func(c dispatch.Context, f frame) error { // unsqueeze
 		r0, err := c.Unsqueeze(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // unsqueeze_copy
+	func(c dispatch.Context, f frame) error { // unsqueeze_copy
 		r0, err := c.UnsqueezeCopy(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // untracked
+	func(c dispatch.Context, f frame) error { // untracked
 		r0, err := c.Untracked(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // untyped_storage
+	func(c dispatch.Context, f frame) error { // untyped_storage
 		r0, err := c.UntypedStorage(f.unbacked(0))
 		return f.setStorage(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // values
+	func(c dispatch.Context, f frame) error { // values
 		r0, err := c.Values(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // values_copy
+	func(c dispatch.Context, f frame) error { // values_copy
 		r0, err := c.ValuesCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vander
+	func(c dispatch.Context, f frame) error { // vander
 		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // var
+	func(c dispatch.Context, f frame) error { // var
 		r0, err := c.Var(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // var.correction
+	func(c dispatch.Context, f frame) error { // var.correction
 		r0, err := c.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // var.dim
+	func(c dispatch.Context, f frame) error { // var.dim
 		r0, err := c.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // var_mean
+	func(c dispatch.Context, f frame) error { // var_mean
 		r0, r1, err := c.VarMean(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // var_mean.correction
+	func(c dispatch.Context, f frame) error { // var_mean.correction
 		r0, r1, err := c.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // var_mean.dim
+	func(c dispatch.Context, f frame) error { // var_mean.dim
 		r0, r1, err := c.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c dispatch.Ctx, f frame) error { // vdot
+	func(c dispatch.Context, f frame) error { // vdot
 		r0, err := c.Vdot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view
+	func(c dispatch.Context, f frame) error { // view
 		r0, err := c.View(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view.dtype
+	func(c dispatch.Context, f frame) error { // view.dtype
 		r0, err := c.ViewDtype(f.tensor(0), f.dtype(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view_as
+	func(c dispatch.Context, f frame) error { // view_as
 		r0, err := c.ViewAs(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view_as_complex
+	func(c dispatch.Context, f frame) error { // view_as_complex
 		r0, err := c.ViewAsComplex(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view_as_complex_copy
+	func(c dispatch.Context, f frame) error { // view_as_complex_copy
 		r0, err := c.ViewAsComplexCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view_as_real
+	func(c dispatch.Context, f frame) error { // view_as_real
 		r0, err := c.ViewAsReal(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view_as_real_copy
+	func(c dispatch.Context, f frame) error { // view_as_real_copy
 		r0, err := c.ViewAsRealCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view_copy
+	func(c dispatch.Context, f frame) error { // view_copy
 		r0, err := c.ViewCopy(f.out(0), f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // view_copy.dtype
+	func(c dispatch.Context, f frame) error { // view_copy.dtype
 		r0, err := c.ViewCopyDtype(f.out(0), f.tensor(0), f.dtype(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_begin
+	func(c dispatch.Context, f frame) error { // vmap_begin
 		r0, err := c.VmapBegin(f.int(0), f.str(1))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_end
+	func(c dispatch.Context, f frame) error { // vmap_end
 		return c.VmapEnd(f.int(0))
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_level
+	func(c dispatch.Context, f frame) error { // vmap_level
 		r0, err := c.VmapLevel(f.tensor(0))
 		return f.setInt(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_maps
+	func(c dispatch.Context, f frame) error { // vmap_maps
 		r0, err := c.VmapMaps(f.tensor(0), f.int(1))
 		return f.setBool(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_randomness
+	func(c dispatch.Context, f frame) error { // vmap_randomness
 		r0, err := c.VmapRandomness(f.int(0))
 		return f.setStr(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_spread
+	func(c dispatch.Context, f frame) error { // vmap_spread
 		r0, err := c.VmapSpread(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_unwrap
+	func(c dispatch.Context, f frame) error { // vmap_unwrap
 		r0, err := c.VmapUnwrap(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vmap_wrap
+	func(c dispatch.Context, f frame) error { // vmap_wrap
 		r0, err := c.VmapWrap(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // vsplit
+	func(c dispatch.Context, f frame) error { // vsplit
 		r, err := c.Vsplit(f.tensor(0), f.int(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // vsplit.indices
+	func(c dispatch.Context, f frame) error { // vsplit.indices
 		r, err := c.VsplitIndices(f.tensor(0), f.ints(1))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // vstack
+	func(c dispatch.Context, f frame) error { // vstack
 		r0, err := c.Vstack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // where
+	func(c dispatch.Context, f frame) error { // where
 		r0, err := c.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // where.condition
+	func(c dispatch.Context, f frame) error { // where.condition
 		r, err := c.NonzeroNumpy(f.tensor(0))
 		return f.setList(err, r)
 	},
-	func(c dispatch.Ctx, f frame) error { // xlogy
+	func(c dispatch.Context, f frame) error { // xlogy
 		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // zero_
+	func(c dispatch.Context, f frame) error { // zero_
 		err := c.Zero(f.tensor(0))
 		f.refresh(0)
 		return err
 	},
-	func(c dispatch.Ctx, f frame) error { // zeros
+	func(c dispatch.Context, f frame) error { // zeros
 		r0, err := c.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	},
-	func(c dispatch.Ctx, f frame) error { // zeros_like
+	func(c dispatch.Context, f frame) error { // zeros_like
 		r0, err := c.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
 		return f.setTensors(err, r0)
 	},

@@ -103,7 +103,7 @@ func checkBounds(op string, w backend.Bounds) error {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	index := s.Keep(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
+	index := s.Track(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
 	if s.Err != nil {
 		return s.Err
 	}

@@ -69,7 +69,7 @@ func selectSet(op string, w backend.Selection) (out *tensor.Tensor, err error) {
 			if s.err != nil {
 				return
 			}
-			out = sc.Keep(tensor.Empty(op, []int64{total}, d, w.Mask.Device()))
+			out = sc.Track(tensor.Empty(op, []int64{total}, d, w.Mask.Device()))
 			if s.err = sc.Err; s.err != nil || total == 0 {
 				return
 			}
@@ -80,7 +80,7 @@ func selectSet(op string, w backend.Selection) (out *tensor.Tensor, err error) {
 			step(s, entry, piecesOf(m.n), &m)
 		})
 	})
-	return sc.Give(out)
+	return sc.Return(out)
 }
 
 // placeSet writes values where a mask is set.

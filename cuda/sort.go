@@ -60,16 +60,16 @@ func sort(op string, w backend.Sorting) error {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	turned := s.Keep(view.Permute(op, self, order...))
+	turned := s.Track(view.Permute(op, self, order...))
 	if s.Err != nil {
 		return s.Err
 	}
 	in := backend.RowMajor(&s, turned, turned.DType())
 	var targets, results [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
-		targets[i] = s.Keep(view.Permute(op, t, order...))
+		targets[i] = s.Track(view.Permute(op, t, order...))
 		if results[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage()) {
-			results[i] = s.Keep(tensor.Empty(op, targets[i].Sizes(), t.DType(), t.Device()))
+			results[i] = s.Track(tensor.Empty(op, targets[i].Sizes(), t.DType(), t.Device()))
 		}
 	}
 	s.Do(func() error {

@@ -72,7 +72,7 @@ func unique(op string, w backend.Distinct) (backend.Groups, error) {
 			})
 		})
 	}
-	values, counts, err := sc.GiveBoth(values, counts)
+	values, counts, err := sc.ReturnBoth(values, counts)
 	return backend.Groups{Rows: values, Counts: counts}, err
 }
 

@@ -24,20 +24,20 @@ type watcher struct{ function, context uintptr }
 func init() { anomaly.nan.Store(true) }
 
 // SetDetectAnomaly sets anomaly mode, and whether NaN gradients are errors.
-func SetDetectAnomaly(_ dispatch.Ctx, enabled, checkNan bool) error {
+func SetDetectAnomaly(_ dispatch.Context, enabled, checkNan bool) error {
 	anomaly.on.Store(enabled)
 	anomaly.nan.Store(checkNan)
 	return nil
 }
 
 // IsAnomalyEnabled returns whether anomaly mode is on.
-func IsAnomalyEnabled(dispatch.Ctx) (bool, error) { return anomaly.on.Load(), nil }
+func IsAnomalyEnabled(dispatch.Context) (bool, error) { return anomaly.on.Load(), nil }
 
 // IsAnomalyCheckNanEnabled returns whether anomaly mode returns an error for NaN gradients.
-func IsAnomalyCheckNanEnabled(dispatch.Ctx) (bool, error) { return anomaly.nan.Load(), nil }
+func IsAnomalyCheckNanEnabled(dispatch.Context) (bool, error) { return anomaly.nan.Load(), nil }
 
 // SetAnomalyWatcher sets the callback of anomaly mode.
-func SetAnomalyWatcher(_ dispatch.Ctx, function, data uintptr) error {
+func SetAnomalyWatcher(_ dispatch.Context, function, data uintptr) error {
 	if function == 0 {
 		anomaly.watcher.Store(nil)
 		return nil
@@ -74,7 +74,7 @@ func (n *Node) suspect(err error) error {
 }
 
 // checkNan returns an error for gradients with NaN.
-func (n *Node) checkNan(c dispatch.Ctx, grads []*tensor.Tensor) error {
+func (n *Node) checkNan(c dispatch.Context, grads []*tensor.Tensor) error {
 	if !anomaly.on.Load() || !anomaly.nan.Load() {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (n *Node) checkNan(c dispatch.Ctx, grads []*tensor.Tensor) error {
 			continue
 		}
 		found, err := s.Try(func() *tensor.Tensor {
-			return s.Keep(s.c.Any(nil, s.Keep(s.c.Isnan(s.Keep(t.Behind().Plain(), nil))), nil, false))
+			return s.Track(s.c.Any(nil, s.Track(s.c.Isnan(s.Track(t.Behind().Plain(), nil))), nil, false))
 		})
 		if err != nil {
 			return err

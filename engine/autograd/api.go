@@ -12,7 +12,7 @@ import (
 )
 
 // SetRequiresGrad sets requires_grad of a leaf.
-func SetRequiresGrad(c dispatch.Ctx, self *tensor.Tensor, on bool) error {
+func SetRequiresGrad(c dispatch.Context, self *tensor.Tensor, on bool) error {
 	v := variableOf(self)
 	switch {
 	case on && !differentiable(self):
@@ -37,10 +37,10 @@ func SetRequiresGrad(c dispatch.Ctx, self *tensor.Tensor, on bool) error {
 }
 
 // RequiresGrad returns whether self requires grad.
-func RequiresGrad(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) { return wanted(self), nil }
+func RequiresGrad(_ dispatch.Context, self *tensor.Tensor) (bool, error) { return wanted(self), nil }
 
 // IsLeaf returns whether self has no grad_fn.
-func IsLeaf(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) {
+func IsLeaf(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 	n, _ := current(self)
 	if n == nil {
 		return true, nil
@@ -50,7 +50,7 @@ func IsLeaf(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) {
 }
 
 // OutputNr returns the index of self among the outputs of its node, 0 for a leaf.
-func OutputNr(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
+func OutputNr(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	n, output := current(self)
 	if n == nil {
 		return 0, nil
@@ -60,7 +60,7 @@ func OutputNr(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
 }
 
 // GradFnName returns the name of self's grad_fn, such as AddBackward0; "" for a leaf.
-func GradFnName(_ dispatch.Ctx, self *tensor.Tensor) (string, error) { return nameOf(self), nil }
+func GradFnName(_ dispatch.Context, self *tensor.Tensor) (string, error) { return nameOf(self), nil }
 
 // current returns the grad_fn of t, with a new reference, and the index of t among its outputs. It is regenerated for a view whose base has
 // changed, and nil for leaves.
@@ -90,7 +90,7 @@ func nameOf(t *tensor.Tensor) string {
 }
 
 // Grad returns the gradient of self, or nil. It warns for a non-leaf tensor without retain_grad.
-func Grad(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Grad(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
 	if v == nil {
 		return nil, nil
@@ -106,7 +106,7 @@ func Grad(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // gradient returns a new handle of the stored gradient, or nil.
-func (v *Variable) gradient(c dispatch.Ctx, of *tensor.Tensor) (*tensor.Tensor, error) {
+func (v *Variable) gradient(c dispatch.Context, of *tensor.Tensor) (*tensor.Tensor, error) {
 	grad := v.peer()
 	if grad == nil {
 		return nil, nil
@@ -126,7 +126,7 @@ func (v *Variable) peer() *tensor.Tensor {
 }
 
 // IsGrad returns whether other is a handle of the gradient of self.
-func IsGrad(_ dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
+func IsGrad(_ dispatch.Context, self, other *tensor.Tensor) (bool, error) {
 	v := variableOf(self)
 	if v == nil {
 		return false, nil
@@ -143,7 +143,7 @@ func IsGrad(_ dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
 }
 
 // SetGrad sets the gradient of self, or removes it if grad is nil. It returns an error if dtype, device or sizes differ from self's.
-func SetGrad(c dispatch.Ctx, self, grad *tensor.Tensor) error {
+func SetGrad(c dispatch.Context, self, grad *tensor.Tensor) error {
 	if grad != nil {
 		if grad == self {
 			return status.Runtimef("can't assign Variable as its own grad")
@@ -173,7 +173,7 @@ func SetGrad(c dispatch.Ctx, self, grad *tensor.Tensor) error {
 }
 
 // SetData replaces the storage, geometry and dtype of self by those of data, and keeps self's autograd metadata (Tensor.data = data).
-func SetData(_ dispatch.Ctx, self, data *tensor.Tensor) error {
+func SetData(_ dispatch.Context, self, data *tensor.Tensor) error {
 	const op = "set_data_"
 	if wanted(self) && !differentiable(data) {
 		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
@@ -202,7 +202,7 @@ func fits(self, grad *tensor.Tensor) error {
 }
 
 // RetainGrad makes backward passes store the gradient of the non-leaf tensor self. It has no effect on leaves.
-func RetainGrad(_ dispatch.Ctx, self *tensor.Tensor) error {
+func RetainGrad(_ dispatch.Context, self *tensor.Tensor) error {
 	if !wanted(self) {
 		return status.Runtimef("can't retain_grad on Tensor that has requires_grad=False")
 	}
@@ -219,13 +219,13 @@ func RetainGrad(_ dispatch.Ctx, self *tensor.Tensor) error {
 }
 
 // RetainsGrad returns whether self is a non-leaf tensor for which RetainGrad was called.
-func RetainsGrad(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) {
+func RetainsGrad(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 	v := variableOf(self)
 	return v != nil && v.retainsGrad, nil
 }
 
 // DetachInplace removes self from the autograd graph and from forward-mode differentiation: it becomes a leaf without tangents.
-func DetachInplace(c dispatch.Ctx, self *tensor.Tensor) error {
+func DetachInplace(c dispatch.Context, self *tensor.Tensor) error {
 	if w := self.Wrapped(); w != nil {
 		if err := DetachInplace(c, w.Value); err != nil || w.Tangent == nil || w.Level.Over() {
 			return err
@@ -259,7 +259,7 @@ func DetachInplace(c dispatch.Ctx, self *tensor.Tensor) error {
 // Backward accumulates the gradients of tensors in the leaves that they depend on, or only in inputs if there are any. grads are the
 // gradients with respect to tensors; nil means 1, for a tensor of one element. The saved tensors of the graph are freed unless retain is true,
 // which defaults to create. With create the backward pass is itself differentiable.
-func Backward(c dispatch.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
+func Backward(c dispatch.Context, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
 	if transformed(tensors) || transformed(grads) {
 		return status.Runtimef("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.")
 	}
@@ -286,7 +286,7 @@ func Backward(c dispatch.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, 
 
 // AutogradGrad returns the gradients of outputs with respect to inputs. For an input on which outputs do not depend it returns an error, nil with
 // unused, or zeros with zeros.
-func AutogradGrad(c dispatch.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+func AutogradGrad(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	if len(inputs) == 0 {
 		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
 	}
@@ -311,7 +311,7 @@ func AutogradGrad(c dispatch.Ctx, outputs, inputs, grads []*tensor.Tensor, retai
 }
 
 // gradients computes AutogradGrad in one backward pass, also if grads are batched by a vmap level.
-func gradients(c dispatch.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+func gradients(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
 	goals, err := r.begin(outputs, grads, inputs, true)

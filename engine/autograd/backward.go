@@ -14,9 +14,9 @@ import (
 // run is one backward pass. It visits nodes in descending order of number: all nodes that used a node's outputs are visited before the node,
 // so that its gradients are complete.
 type run struct {
-	c        dispatch.Ctx // in grad mode if create is set
-	retain   bool         // retain_graph: saved tensors are not freed
-	create   bool         // create_graph: the backward pass adds nodes to the graph
+	c        dispatch.Context // in grad mode if create is set
+	retain   bool             // retain_graph: saved tensors are not freed
+	create   bool             // create_graph: the backward pass adds nodes to the graph
 	waiting  queue
 	pending  map[*Node]*pending
 	wanted   map[Edge]*tensor.Tensor // gradients to return; nil if they are accumulated in the leaves
@@ -49,8 +49,8 @@ func (q *queue) Pop() any {
 }
 
 // start creates a backward pass, which the caller closes. Gradients have no dimension names; those of saved tensors are ignored.
-func start(c dispatch.Ctx, retain, create bool) *run {
-	return &run{c: c.Recorded(create).Past(tensor.Named), retain: retain, create: create, pending: map[*Node]*pending{}}
+func start(c dispatch.Context, retain, create bool) *run {
+	return &run{c: c.Recorded(create).Excluding(tensor.Named), retain: retain, create: create, pending: map[*Node]*pending{}}
 }
 
 func (r *run) close() {
@@ -290,7 +290,7 @@ func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 }
 
 // fitAll is fit for all operands, before hooks receive them.
-func (n *Node) fitAll(c dispatch.Ctx, grads []*tensor.Tensor) (err error) {
+func (n *Node) fitAll(c dispatch.Context, grads []*tensor.Tensor) (err error) {
 	for i, grad := range grads {
 		if grad == nil {
 			continue
@@ -304,7 +304,7 @@ func (n *Node) fitAll(c dispatch.Ctx, grads []*tensor.Tensor) (err error) {
 
 // fit converts the gradient of operand i to the operand's dtype, sizes and device: it takes the real part for a real operand, and sums over broadcast
 // dimensions. It takes the reference to grad.
-func (n *Node) fit(c dispatch.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func (n *Node) fit(c dispatch.Context, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	e := n.edges[i]
 	want := &e.Node.outputs[e.Output]
 	grad, err := n.fitTo(c, i, grad, want.dtype, want.sizes())
@@ -315,14 +315,14 @@ func (n *Node) fit(c dispatch.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, 
 	return c.ToOptions(grad, dtype.None, tensor.NoLayout, want.device, false, false, shape.NoFormat)
 }
 
-func (n *Node) fitTo(c dispatch.Ctx, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
+func (n *Node) fitTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
 	if grad.DType() == d && slices.Equal(grad.Sizes(), sizes) {
 		return grad, nil
 	}
 	s := &steps{c: c}
 	defer s.Close()
 	fitted, err := s.Try(func() *tensor.Tensor {
-		s.Keep(grad, nil)
+		s.Track(grad, nil)
 		fitted := grad
 		if grad.DType().IsComplex() && !d.IsComplex() {
 			fitted = s.real(fitted)
@@ -331,7 +331,7 @@ func (n *Node) fitTo(c dispatch.Ctx, i int, grad *tensor.Tensor, d dtype.DType, 
 			if !shape.ExpandsTo(sizes, fitted.Sizes()) {
 				s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name, i, fitted.Sizes(), sizes))
 			}
-			fitted = s.Keep(c.SumToSize(fitted, slices.Clone(sizes)))
+			fitted = s.Track(c.SumToSize(fitted, slices.Clone(sizes)))
 		}
 		return s.cast(fitted, d)
 	})
@@ -340,7 +340,7 @@ func (n *Node) fitTo(c dispatch.Ctx, i int, grad *tensor.Tensor, d dtype.DType, 
 
 // accumulate adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is not in place, because the
 // backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
-func (v *Variable) accumulate(c dispatch.Ctx, t, grad *tensor.Tensor, create bool) error {
+func (v *Variable) accumulate(c dispatch.Context, t, grad *tensor.Tensor, create bool) error {
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
 		return status.Runtimef("a gradient of sizes %v does not match the leaf: its data was replaced after it was used, and now has sizes %v", grad.Sizes(), t.Sizes())
 	}
@@ -377,7 +377,7 @@ func (v *Variable) give(made *tensor.Tensor, set int) (other *tensor.Tensor, don
 }
 
 // replace adds grad to before, the current gradient. It returns false if another thread has set the gradient meanwhile.
-func (v *Variable) replace(c dispatch.Ctx, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
+func (v *Variable) replace(c dispatch.Context, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
 	var sum *tensor.Tensor
 	if before == nil {
 		sum, err = first(c, t, grad, create)
@@ -422,7 +422,7 @@ func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
 }
 
 // firstSparse returns a copy of a sparse gradient, whose indices and values may be shared with tensors of the caller.
-func firstSparse(c dispatch.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+func firstSparse(c dispatch.Context, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if create {
 		return c.Clone(grad, shape.Preserve)
 	}
@@ -436,7 +436,7 @@ func firstSparse(c dispatch.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tens
 
 // first returns the tensor to store as the gradient of t: grad itself if it has t's strides and its memory is not shared, because later gradients are
 // added in place; otherwise a copy.
-func first(c dispatch.Ctx, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+func first(c dispatch.Context, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)
 	}

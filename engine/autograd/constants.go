@@ -9,7 +9,7 @@ import (
 
 // overwrites begins a call whose result does not depend differentiably on any operand. In place, the gradient of the previous value of self is
 // zero.
-func overwrites(c dispatch.Ctx, op, name string, out, self *tensor.Tensor) (call, error) {
+func overwrites(c dispatch.Context, op, name string, out, self *tensor.Tensor) (call, error) {
 	if out != self {
 		return begin(c, op, name, out)
 	}
@@ -40,21 +40,21 @@ func (s *steps) missing(what string) *tensor.Tensor {
 
 // recordResize and recordResizeAs return an error if a tensor that requires grad would get another size, in any grad mode, because its
 // gradient would no longer have the same size.
-func recordResize(c dispatch.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+func recordResize(c dispatch.Context, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
 	if err := resizable(c, "resize_", self); err != nil {
 		return err
 	}
-	return c.Past(tensor.Gradient).Resize(self, size, f)
+	return c.Excluding(tensor.Gradient).Resize(self, size, f)
 }
 
-func recordResizeAs(c dispatch.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) error {
+func recordResizeAs(c dispatch.Context, self, template *tensor.Tensor, f shape.MemoryFormat) error {
 	if err := resizable(c, "resize_as_", self); err != nil {
 		return err
 	}
-	return c.Past(tensor.Gradient).ResizeAs(self, template, f)
+	return c.Excluding(tensor.Gradient).ResizeAs(self, template, f)
 }
 
-func resizable(c dispatch.Ctx, op string, self *tensor.Tensor) error {
+func resizable(c dispatch.Context, op string, self *tensor.Tensor) error {
 	if !wanted(self) || c.Inferring() && inferred(self) {
 		return nil
 	}
@@ -62,6 +62,6 @@ func resizable(c dispatch.Ctx, op string, self *tensor.Tensor) error {
 }
 
 // recordShareMemory changes neither the elements nor the autograd metadata.
-func recordShareMemory(c dispatch.Ctx, self *tensor.Tensor) error {
-	return c.Past(tensor.Gradient).ShareMemory(self)
+func recordShareMemory(c dispatch.Context, self *tensor.Tensor) error {
+	return c.Excluding(tensor.Gradient).ShareMemory(self)
 }

@@ -54,7 +54,7 @@ func (m creationMeta) give(t *tensor.Tensor) {
 }
 
 // ofViews returns the creationMeta of a view of t that is created now.
-func ofViews(c dispatch.Ctx, t *tensor.Tensor) creationMeta {
+func ofViews(c dispatch.Context, t *tensor.Tensor) creationMeta {
 	switch m := creationMetaOf(t); {
 	case inferred(t):
 		return inferenceTensor
@@ -92,10 +92,10 @@ func lend(t *tensor.Tensor) {
 }
 
 // IsInference returns whether self was created in inference mode.
-func IsInference(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) { return inferred(self), nil }
+func IsInference(_ dispatch.Context, self *tensor.Tensor) (bool, error) { return inferred(self), nil }
 
 // writable returns an error for a write to an inference tensor outside of inference mode, and for a write in grad mode to a view that was made under no_grad.
-func writable(c dispatch.Ctx, op string, out *tensor.Tensor) error {
+func writable(c dispatch.Context, op string, out *tensor.Tensor) error {
 	switch {
 	case out == nil || out.History() == nil:
 		return nil

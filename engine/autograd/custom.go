@@ -10,7 +10,7 @@ import (
 
 // RecordFunction adds a node for a custom function to the graph, with outputs as its results, and returns it; nil if no input requires grad. constant are the
 // indices of non-differentiable outputs, kept the tensors to save. function is the backward callback, data its context.
-func RecordFunction(c dispatch.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	const op = "record_function"
 	if err := given(op, "backward", function); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func RecordFunction(c dispatch.Ctx, name string, inputs, outputs []*tensor.Tenso
 				}
 			}
 			at := n.attached.Load().context
-			made := s.KeepAll(program.Call(s.c, function, data, s.shown(at, count), count))
+			made := s.TrackAll(program.Call(s.c, function, data, s.shown(at, count), count))
 			for k, e := range s.node.edges {
 				if made[k] != nil && e.Node != nil {
 					made[k] = s.placed(k, at.placesAt(k), made[k])
@@ -102,7 +102,7 @@ func RecordFunction(c dispatch.Ctx, name string, inputs, outputs []*tensor.Tenso
 }
 
 // RecordFunctionWeak is RecordFunction that returns a weak reference to the node.
-func RecordFunctionWeak(c dispatch.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+func RecordFunctionWeak(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	n, err := RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 	if n == nil || err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (s *steps) shown(at *context, operands int) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
 		if places := at.placesAt(operands + k); grad != nil && places != nil {
-			shown[k] = s.Keep(gradientOf(s.c, places, grad))
+			shown[k] = s.Track(gradientOf(s.c, places, grad))
 		}
 	}
 	return shown
@@ -181,7 +181,7 @@ func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	if places == nil && grad.Parts() == nil {
 		return grad
 	}
-	return s.Keep(placed(s.c, places, grad))
+	return s.Track(placed(s.c, places, grad))
 }
 
 // resultOf returns an error for a result that was written to in place although it may not, and for a result that already requires grad, unless it is a view
@@ -225,7 +225,7 @@ func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results i
 }
 
 // keep saves a tensor for the backward callback. graded are the indices of the differentiable outputs.
-func (n *Node) keep(c dispatch.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
+func (n *Node) keep(c dispatch.Context, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
 	if t == nil {
 		n.saved = append(n.saved, saved{name: "tensors" + listed})
 		return nil

@@ -32,7 +32,7 @@ func (f *footprint) add(t *tensor.Tensor) {
 }
 
 // GraphReads returns the saved tensors that a backward pass would read.
-func GraphReads(c dispatch.Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func GraphReads(c dispatch.Context, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return walk(c, outputs, inputs, false, func(r *run, n *Node, f *footprint) {
 		if !r.passes(n) || n.begin() != nil { // the backward pass reports freed nodes itself
 			return
@@ -47,7 +47,7 @@ func GraphReads(c dispatch.Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Ten
 }
 
 // GraphWrites returns the gradients to which a backward pass would add.
-func GraphWrites(c dispatch.Ctx, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
+func GraphWrites(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
 	return walk(c, outputs, inputs, capture, func(r *run, n *Node, f *footprint) {
 		adding := n.kept()
 		if n.leaf != nil && r.passes(n) {
@@ -67,7 +67,7 @@ func (f *footprint) addGrad(v *Variable) {
 }
 
 // walk calls visit for the nodes of a backward pass.
-func walk(c dispatch.Ctx, outputs, inputs []*tensor.Tensor, capture bool, visit func(r *run, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
+func walk(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture bool, visit func(r *run, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
 	r := start(c, true, false)
 	defer r.close()
 	goals, err := r.aim(outputs, inputs, capture)

@@ -14,15 +14,15 @@ func (s *steps) attentionGradient(grad, query, key, value, mask, result, lse *te
 	return s.once(func() []*tensor.Tensor {
 		if !s.record {
 			q, k, v, m, err := s.c.NnAttentionGradient(grad, query, key, value, mask, result, lse, causal, scale, s.wants(0), s.wants(1), s.wants(2), s.wants(3))
-			return []*tensor.Tensor{s.Keep(q, err), s.Keep(k, nil), s.Keep(v, nil), s.Keep(m, nil)}
+			return []*tensor.Tensor{s.Track(q, err), s.Track(k, nil), s.Track(v, nil), s.Track(m, nil)}
 		}
-		turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Transpose(nil, t, -2, -1)) }
-		product := func(a, b *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Matmul(nil, a, b)) }
+		turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Transpose(nil, t, -2, -1)) }
+		product := func(a, b *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Matmul(nil, a, b)) }
 		made := composed.Of(s.c, "nn_scaled_dot_product_attention")
 		defer made.Close()
-		weights := s.Keep(made.Give(made.AttentionWeights(query, key, mask, causal, scale)))
+		weights := s.Track(made.Return(made.AttentionWeights(query, key, mask, causal, scale)))
 		of := product(grad, turned(value))
-		along := s.Keep(s.c.Sum(nil, s.mul(of, weights), []int64{-1}, true, dtype.None))
+		along := s.Track(s.c.Sum(nil, s.mul(of, weights), []int64{-1}, true, dtype.None))
 		slopes := s.mul(weights, s.sub(of, along))
 		root := math.Sqrt(math.Abs(scale))
 		first, second := s.float(math.Copysign(root, scale)), s.float(root)

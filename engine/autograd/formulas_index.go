@@ -17,8 +17,8 @@ import (
 
 // positions returns a tensor of the given sizes with the number of each element.
 func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
-	all := s.Keep(s.c.Arange(nil, dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev))
-	return s.Keep(s.c.Reshape(all, slices.Clone(sizes)))
+	all := s.Track(s.c.Arange(nil, dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev))
+	return s.Track(s.c.Reshape(all, slices.Clone(sizes)))
 }
 
 // allOf is the index item `:`, which selects a whole dimension.
@@ -37,7 +37,7 @@ func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
 }
 
 // recordIndexGet records self[index], which is a view where no tensor is among the items.
-func recordIndexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+func recordIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	r, err := begin(c, "index_get", indexName(items), nil, self)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func recordIndexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) 
 	if views(items) {
 		if r.views(err, result) {
 			items := slices.Clone(items)
-			r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 				return single(c.IndexGet(base, items))
 			}, result)
 		}
@@ -85,7 +85,7 @@ func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *ten
 		s.Check(err)
 	}
 	if r.finish(nil, made) {
-		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.Keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept))) }
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.Track(s.c.IndexGet(s.grad(0), s.savedIndex(kept))) }
 	}
 	return made
 }
@@ -125,7 +125,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 		basic = append(basic, slices.Repeat([]ops.IndexItem{step}, covers)...)
 		dims += covers
 	}
-	part = s.Keep(s.c.IndexGet(t, basic))
+	part = s.Track(s.c.IndexGet(t, basic))
 	if !tensors {
 		return part, nil, false
 	}
@@ -166,7 +166,7 @@ func views(items []ops.IndexItem) bool {
 }
 
 // recordIndexSet records self[index] = value, whose leading dimensions of size 1 do not count.
-func recordIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func recordIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if lead := shape.LeadingOnes(value.Sizes()); lead > 0 {
 		stripped, err := c.View(value, slices.Clone(value.Sizes()[lead:]))
 		if err != nil {
@@ -194,7 +194,7 @@ func recordIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, 
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			if i == 1 {
-				return s.Keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept)))
+				return s.Track(s.c.IndexGet(s.grad(0), s.savedIndex(kept)))
 			}
 			return s.blanked(s.grad(0), s.savedIndex(kept))
 		}
@@ -204,7 +204,7 @@ func recordIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, 
 }
 
 // recordIndexSetScalar records self[index] = number.
-func recordIndexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+func recordIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
 	if recording(c, self) {
 		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSetScalar(t, items, value) }
 		if done, err := setShared(c, self, items, true, set); done {
@@ -233,7 +233,7 @@ func recordIndexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.Index
 // otherwise sharedPart returns nil for such a part, which is rejected.
 func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
 	if views(items) {
-		if part := s.Keep(s.c.IndexGet(self, items)); !tensoriter.SelfOverlaps(part) {
+		if part := s.Track(s.c.IndexGet(self, items)); !tensoriter.SelfOverlaps(part) {
 			return part, []ops.IndexItem{{Kind: ops.IndexEllipsis}}
 		}
 	}
@@ -244,18 +244,18 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 	for d, size := range self.Sizes() {
 		length += (size - 1) * self.Strides()[d]
 	}
-	places := s.Keep(s.c.AsStrided(nil, s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0)))
-	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.Keep(s.c.Contiguous(s.Keep(s.c.IndexGet(places, items)), shape.Contiguous))}
+	places := s.Track(s.c.AsStrided(nil, s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0)))
+	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.Track(s.c.Contiguous(s.Track(s.c.IndexGet(places, items)), shape.Contiguous))}
 	if self.Device().Type != device.Meta { // each place once, where the value's gradient is added up
 		mask := s.filled(0, dtype.Bool, self.Device(), length)
 		s.Check(s.c.IndexSetScalar(mask, []ops.IndexItem{at}, dtype.IntScalar(1)))
 		at.Tensor = mask
 	}
-	return s.Keep(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
+	return s.Track(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
 }
 
 // setShared assigns to the indexed part of a tensor with overlapping elements. It returns false if the assignment can be recorded as one to self.
-func setShared(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool, set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
+func setShared(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, one bool, set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
 	if !tensoriter.SelfOverlaps(self) {
 		return false, nil
 	}
@@ -274,7 +274,7 @@ func setShared(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, one b
 
 // blanked returns t with zeros at an index.
 func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
-	made := s.Keep(s.c.Clone(t, shape.Preserve))
+	made := s.Track(s.c.Clone(t, shape.Preserve))
 	s.Check(s.c.IndexSetScalar(made, items, dtype.IntScalar(0)))
 	return made
 }
@@ -287,9 +287,9 @@ func (s *steps) maskedSelectGradient(grad *tensor.Tensor, l like, mask *tensor.T
 }
 
 func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	taken := s.Keep(s.c.MaskedSelect(nil, grad, mask))
+	taken := s.Track(s.c.MaskedSelect(nil, grad, mask))
 	missing := shape.Product(sizes) - taken.Numel()
-	return s.Keep(s.c.Reshape(s.Keep(s.c.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0))), sizes))
+	return s.Track(s.c.Reshape(s.Track(s.c.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0))), sizes))
 }
 
 // gatherGradient adds the gradients of the gathered elements up; with sparse it returns a COO tensor with an entry for each of them.
@@ -315,15 +315,15 @@ func (s *steps) gatheredEntries(grad *tensor.Tensor, l like, dim int64, index *t
 				line[i] = 1
 			}
 			line[k] = size
-			at = s.Keep(s.c.Expand(s.positions(index.Device(), line...), slices.Clone(index.Sizes()), false))
+			at = s.Track(s.c.Expand(s.positions(index.Device(), line...), slices.Clone(index.Sizes()), false))
 		}
-		rows[k] = s.Keep(s.c.Reshape(at, flat))
+		rows[k] = s.Track(s.c.Reshape(at, flat))
 	}
 	indices := s.filled(0, dtype.Int64, index.Device(), 0, n)
 	if len(rows) > 0 {
-		indices = s.Keep(s.c.Stack(nil, rows, 0))
+		indices = s.Track(s.c.Stack(nil, rows, 0))
 	}
-	return s.Keep(s.c.SparseCooTensor(indices, s.Keep(s.c.Reshape(grad, flat)), slices.Clone(l.sizes()), dtype.None, l.device, ops.NoBool))
+	return s.Track(s.c.SparseCooTensor(indices, s.Track(s.c.Reshape(grad, flat)), slices.Clone(l.sizes()), dtype.None, l.device, ops.NoBool))
 }
 
 // along is take_along_dim.
@@ -331,10 +331,10 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	if dim.IsNone() {
 		all := []int64{-1}
 		indices = s.wrapped(indices, self.Numel())
-		return s.Keep(s.c.Gather(nil, s.Keep(s.c.Reshape(self, all)), 0, s.Keep(s.c.Reshape(indices, all)), false))
+		return s.Track(s.c.Gather(nil, s.Track(s.c.Reshape(self, all)), 0, s.Track(s.c.Reshape(indices, all)), false))
 	}
 	if self.Dim() != indices.Dim() || self.Dim() == 0 {
-		return s.Keep(ops.TakeAlongDim(nil, self, indices, dim)) // which returns an error for them
+		return s.Track(ops.TakeAlongDim(nil, self, indices, dim)) // which returns an error for them
 	}
 	d, err := shape.WrapDim("take_along_dim", int64(dim), self.Dim())
 	s.Check(err)
@@ -346,14 +346,14 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
 		sizes := slices.Clone(sizes)
 		sizes[d] = t.Sizes()[d]
-		return s.Keep(s.c.Expand(t, sizes, false))
+		return s.Track(s.c.Expand(t, sizes, false))
 	}
-	return s.Keep(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
+	return s.Track(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
 }
 
 // wrapped returns indices of n elements, with negative ones counted from the end.
 func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
-	negative := func() *tensor.Tensor { return s.Keep(s.c.Lt(nil, indices, s.int(0))) }
+	negative := func() *tensor.Tensor { return s.Track(s.c.Lt(nil, indices, s.int(0))) }
 	if backend.Known(indices) && !s.anyTrue(negative()) {
 		return indices
 	}
@@ -369,7 +369,7 @@ func (s *steps) taken(grad, index *tensor.Tensor, l like) *tensor.Tensor {
 
 // scattered returns the gradient of the source of a scatter, which is zero beyond the index.
 func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	taken := s.Keep(s.c.Gather(nil, grad, dim, index, false))
+	taken := s.Track(s.c.Gather(nil, grad, dim, index, false))
 	if slices.Equal(taken.Sizes(), sizes) {
 		return taken
 	}
@@ -380,19 +380,19 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 	for d := len(sizes) - 1; d >= 0; d-- {
 		pad = append(pad, 0, sizes[d]-taken.Sizes()[d])
 	}
-	return s.Keep(s.c.ConstantPadNd(taken, pad, dtype.IntScalar(0)))
+	return s.Track(s.c.ConstantPadNd(taken, pad, dtype.IntScalar(0)))
 }
 
 // over returns the index of index_reduce as one of scatter_reduce.
 func (s *steps) over(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Tensor {
 	if len(sizes) == 0 {
-		return s.Keep(s.c.Reshape(index, nil))
+		return s.Track(s.c.Reshape(index, nil))
 	}
 	d, err := shape.WrapDim("backward", dim, len(sizes))
 	s.Check(err)
 	wide := slices.Repeat([]int64{1}, len(sizes))
 	wide[d] = index.Numel()
-	return s.Keep(s.c.Expand(s.Keep(s.c.Reshape(index, wide)), sizes, false))
+	return s.Track(s.c.Expand(s.Track(s.c.Reshape(index, wide)), sizes, false))
 }
 
 func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
@@ -421,8 +421,8 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	case "sum":
 		made = grad
 	case "prod":
-		filled := s.Keep(s.c.MaskedFill(nil, self, s.isZero(self), s.int(1)))
-		product := s.Keep(s.c.ScatterReduce(nil, filled, dim, index, src, reduce, includeSelf))
+		filled := s.Track(s.c.MaskedFill(nil, self, s.isZero(self), s.int(1)))
+		product := s.Track(s.c.ScatterReduce(nil, filled, dim, index, src, reduce, includeSelf))
 		made = s.div(s.mul(grad, product), filled)
 	case "mean":
 		made = s.div(grad, s.scatterCount(self, dim, index, src, includeSelf))
@@ -432,7 +432,7 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	if includeSelf {
 		return made
 	}
-	return s.Keep(s.c.ScatterValue(nil, made, dim, index, dtype.IntScalar(0)))
+	return s.Track(s.c.ScatterValue(nil, made, dim, index, dtype.IntScalar(0)))
 }
 
 func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
@@ -442,10 +442,10 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 		return gather(grad)
 	case "prod":
 		zero := s.isZero(src)
-		zeros := gather(s.Keep(s.c.ScatterAdd(nil, s.zerosLike(self), dim, index, s.cast(zero, self.DType()))))
+		zeros := gather(s.Track(s.c.ScatterAdd(nil, s.zerosLike(self), dim, index, s.cast(zero, self.DType()))))
 		alone := s.both(zero, s.eq(zeros, s.int(1)))
-		product := s.Keep(s.c.ScatterReduce(nil, self, dim, index, s.Keep(s.c.MaskedFill(nil, src, alone, s.int(1))), reduce, includeSelf))
-		others := s.div(gather(s.mul(grad, result)), s.Keep(s.c.MaskedFill(nil, src, zero, s.int(1))))
+		product := s.Track(s.c.ScatterReduce(nil, self, dim, index, s.Track(s.c.MaskedFill(nil, src, alone, s.int(1))), reduce, includeSelf))
+		others := s.div(gather(s.mul(grad, result)), s.Track(s.c.MaskedFill(nil, src, zero, s.int(1))))
 		return s.where(alone, gather(s.mul(grad, product)), others)
 	case "mean":
 		return gather(s.div(grad, s.scatterCount(self, dim, index, src, includeSelf)))
@@ -459,19 +459,19 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 // scatterCount returns how many values each mean is of.
 func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.Tensor, includeSelf bool) *tensor.Tensor {
 	start := s.filled(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
-	counts := s.Keep(s.c.ScatterAdd(nil, start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...)))
-	return s.Keep(s.c.MaskedFill(nil, counts, s.isZero(counts), s.int(1)))
+	counts := s.Track(s.c.ScatterAdd(nil, start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...)))
+	return s.Track(s.c.MaskedFill(nil, counts, s.isZero(counts), s.int(1)))
 }
 
 // scatterTies returns how many values each extreme is shared by.
 func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *tensor.Tensor) *tensor.Tensor {
 	equal := s.eq(src, s.scattered(result, dim, index, src.Sizes()))
-	return s.Keep(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
+	return s.Track(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
 }
 
 // recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the initial
 // values. Other reductions are recorded as their decomposition.
-func recordSegmentReduce(c dispatch.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	const name = "SegmentReduceBackward0"
 	if !slices.Contains([]string{"max", "min", "amax", "amin"}, reduce) {
 		since := numbers.Load()
@@ -508,23 +508,25 @@ func recordSegmentReduce(c dispatch.Ctx, data *tensor.Tensor, reduce string, len
 func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Tensor) *tensor.Tensor {
 	ends, first := offsets, int64(0) // the ends of segments, and the number of positions before the first one
 	if lengths != nil {
-		ends, first = s.Keep(s.c.Cumsum(nil, lengths, -1, dtype.Int64)), 1
+		ends, first = s.Track(s.c.Cumsum(nil, lengths, -1, dtype.Int64)), 1
 	}
 	at := ends.Dim() - 1
-	places := s.Keep(s.c.Arange(nil, dtype.IntScalar(data.Sizes()[at]), ends.DType(), tensor.NoLayout, data.Device()))
-	places = s.Keep(s.c.Contiguous(s.Keep(s.c.Expand(places, data.Sizes()[:at+1], false)), shape.Contiguous))
-	number := s.add(s.Keep(s.c.Searchsorted(nil, ends, places, false, true, "", nil)), s.int(first))
+	places := s.Track(s.c.Arange(nil, dtype.IntScalar(data.Sizes()[at]), ends.DType(), tensor.NoLayout, data.Device()))
+	places = s.Track(s.c.Contiguous(s.Track(s.c.Expand(places, data.Sizes()[:at+1], false)), shape.Contiguous))
+	number := s.add(s.Track(s.c.Searchsorted(nil, ends, places, false, true, "", nil)), s.int(first))
 	for number.Dim() < data.Dim() {
-		number = s.Keep(s.c.Unsqueeze(nil, number, -1))
+		number = s.Track(s.c.Unsqueeze(nil, number, -1))
 	}
-	number = s.Keep(s.c.Expand(number, data.Sizes(), false))
+	number = s.Track(s.c.Expand(number, data.Sizes(), false))
 	around := make([]int64, 2*(data.Dim()-at)) // one position before the segments and one after them
 	around[len(around)-2], around[len(around)-1] = 1, 1
 	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, int64(at), number, data.Sizes()) }
-	padded := func(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.ConstantPadNd(t, around, dtype.IntScalar(0))) }
-	is := s.Keep(s.c.LogicalOr(nil, s.eq(data, gather(padded(result))), s.Keep(s.c.Isnan(data))))
+	padded := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Track(s.c.ConstantPadNd(t, around, dtype.IntScalar(0)))
+	}
+	is := s.Track(s.c.LogicalOr(nil, s.eq(data, gather(padded(result))), s.Track(s.c.Isnan(data))))
 	none := s.zerosLike(padded(grad))
-	ties := s.Keep(s.c.ScatterAdd(nil, none, int64(at), number, s.cast(is, data.DType())))
-	ties = s.Keep(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // the initial value is the extreme of the segment
+	ties := s.Track(s.c.ScatterAdd(nil, none, int64(at), number, s.cast(is, data.DType())))
+	ties = s.Track(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // the initial value is the extreme of the segment
 	return s.where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
 }

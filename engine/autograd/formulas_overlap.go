@@ -14,7 +14,7 @@ import (
 
 // accumulated returns a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats are
 // computed in float32.
-func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	grad = s.densified(grad)
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
 	s.Check(err)
@@ -24,17 +24,17 @@ func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c dispatch.Ctx
 	wide := l
 	wide.dtype = l.dtype.Compute()
 	made, grad := s.zerosOf(wide), inner.cast(grad, wide.dtype)
-	if !inner.addParts(inner.Keep(see(r.c, made)), grad) {
-		positions := inner.Keep(see(r.c, inner.positions(l.device, l.sizes()...)))
+	if !inner.addParts(inner.Track(see(r.c, made)), grad) {
+		positions := inner.Track(see(r.c, inner.positions(l.device, l.sizes()...)))
 		_, err := r.c.Put(made, made, positions, grad, true)
 		s.Check(err)
 	}
 	if wide.dtype != l.dtype {
-		made = s.Keep(r.c.ToOptions(made, l.dtype, tensor.NoLayout, device.None, false, false, shape.Preserve))
+		made = s.Track(r.c.ToOptions(made, l.dtype, tensor.NoLayout, device.None, false, false, shape.Preserve))
 	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
-			return s.Keep(see(s.c, s.Keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
+			return s.Track(see(s.c, s.Track(s.c.Contiguous(s.grad(0), shape.Contiguous))))
 		}
 	}
 	return made
@@ -51,8 +51,8 @@ func (s *steps) addParts(to, grad *tensor.Tensor) bool {
 		}
 	}
 	if repeated != nil {
-		to = s.Keep(to.View("backward", sizes, to.Strides(), to.Offset()))
-		grad = s.Keep(s.c.Sum(nil, grad, repeated, true, dtype.None))
+		to = s.Track(to.View("backward", sizes, to.Strides(), to.Offset()))
+		grad = s.Track(s.c.Sum(nil, grad, repeated, true, dtype.None))
 	}
 	over, parts := s.sharing(to)
 	if parts > 1 && parts > to.Numel()/parts {
@@ -72,7 +72,7 @@ func (s *steps) sharing(t *tensor.Tensor) (over []bool, parts int64) {
 				sizes, strides = append(sizes, t.Sizes()[d]), append(strides, t.Strides()[d])
 			}
 		}
-		return tensoriter.SelfOverlaps(s.Keep(t.View("backward", sizes, strides, t.Offset())))
+		return tensoriter.SelfOverlaps(s.Track(t.View("backward", sizes, strides, t.Offset())))
 	}
 	order := make([]int, t.Dim())
 	for d := range order {

@@ -10,12 +10,12 @@ import (
 // largestGradient finds again where the largest elements of windows are.
 func (s *steps) largestGradient(t, self *tensor.Tensor, taps, stride, padding, dilation []int64, format shape.MemoryFormat) *tensor.Tensor {
 	values, places, err := s.c.NnLargestPlaces(self, slices.Clone(t.Sizes()[2:]), taps, stride, padding, dilation, format)
-	s.Keep(values, err)
-	return s.addAtPlaces(t, s.Keep(places, err), self.Sizes(), format)
+	s.Track(values, err)
+	return s.addAtPlaces(t, s.Track(places, err), self.Sizes(), format)
 }
 
 func (s *steps) addAtPlaces(t, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) *tensor.Tensor {
-	return s.Keep(s.c.NnAddAtPlaces(t, indices, slices.Clone(sizes[2:]), format))
+	return s.Track(s.c.NnAddAtPlaces(t, indices, slices.Clone(sizes[2:]), format))
 }
 
 // addInRows is addAtPlaces of images that are contiguous.
@@ -26,25 +26,25 @@ func (s *steps) addInRows(t, indices *tensor.Tensor, sizes []int64) *tensor.Tens
 // atPlaces gathers elements of images at indices, with 0 for an index of -1.
 func (s *steps) atPlaces(t, indices *tensor.Tensor) *tensor.Tensor {
 	flat := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Keep(s.c.Reshape(t, slices.Concat(t.Sizes()[:2], []int64{shape.Product(t.Sizes()[2:])})))
+		return s.Track(s.c.Reshape(t, slices.Concat(t.Sizes()[:2], []int64{shape.Product(t.Sizes()[2:])})))
 	}
-	met := s.Keep(s.c.Ge(nil, indices, s.int(0)))
-	taken := s.Keep(s.c.Gather(nil, flat(t), 2, flat(s.Keep(s.c.Mul(nil, indices, met))), false))
-	return s.only(s.Keep(s.c.Reshape(taken, slices.Clone(indices.Sizes()))), met)
+	met := s.Track(s.c.Ge(nil, indices, s.int(0)))
+	taken := s.Track(s.c.Gather(nil, flat(t), 2, flat(s.Track(s.c.Mul(nil, indices, met))), false))
+	return s.only(s.Track(s.c.Reshape(taken, slices.Clone(indices.Sizes()))), met)
 }
 
 func (s *steps) averageSpread(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
-	return s.Keep(s.c.NnAverageGradient(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format))
+	return s.Track(s.c.NnAverageGradient(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format))
 }
 
 func (s *steps) averageGathered(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
-	return s.Keep(s.c.NnAverage(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format))
+	return s.Track(s.c.NnAverage(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format))
 }
 
 func (s *steps) fromColumns(t *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) *tensor.Tensor {
-	return s.Keep(s.c.NnFromColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation))
+	return s.Track(s.c.NnFromColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation))
 }
 
 func (s *steps) columns(t *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) *tensor.Tensor {
-	return s.Keep(s.c.NnColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation))
+	return s.Track(s.c.NnColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation))
 }

@@ -13,10 +13,10 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 			return s.recurrenceSteps([]*tensor.Tensor{given, givenLast, givenCell}, []*tensor.Tensor{x, h, c, weight, bias}, batches, reverse, cells)
 		}
 		slopes, ofState, ofCell, previous, err := s.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c, weight, batches, reverse, cells)
-		s.Keep(slopes, err)
-		s.Keep(ofState, nil)
-		s.Keep(ofCell, nil)
-		s.Keep(previous, nil)
+		s.Track(slopes, err)
+		s.Track(ofState, nil)
+		s.Track(ofCell, nil)
+		s.Track(previous, nil)
 		ofInputs, ofStates := slopes, slopes
 		units := h.Sizes()[1]
 		turned := func(t *tensor.Tensor) *tensor.Tensor { return t }
@@ -28,10 +28,10 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 		}
 		var ofWeight, ofBias *tensor.Tensor
 		if s.wants(3) {
-			ofWeight = turned(s.Keep(s.c.Matmul(nil, s.Keep(s.c.Transpose(nil, ofStates, 0, 1)), previous)))
+			ofWeight = turned(s.Track(s.c.Matmul(nil, s.Track(s.c.Transpose(nil, ofStates, 0, 1)), previous)))
 		}
 		if s.wants(4) {
-			ofBias = turned(s.Keep(s.c.Sum(nil, ofStates, []int64{0}, false, dtype.None)))
+			ofBias = turned(s.Track(s.c.Sum(nil, ofStates, []int64{0}, false, dtype.None)))
 		}
 		return []*tensor.Tensor{ofInputs, ofState, ofCell, ofWeight, ofBias}
 	})[i]
@@ -46,17 +46,17 @@ func (s *steps) recurrenceSteps(given, operands []*tensor.Tensor, batches []int6
 		if t == nil {
 			continue
 		}
-		if own[i] = s.Keep(s.c.ViewAs(t, t)); s.wants(i) {
+		if own[i] = s.Track(s.c.ViewAs(t, t)); s.wants(i) {
 			wanted, places = append(wanted, own[i]), append(places, i)
 		}
 	}
 	output, hn, cn, err := s.c.NnRecurrenceSteps(own[0], own[1], own[2], own[3], own[4], nil, batches, reverse, cells)
-	results := []*tensor.Tensor{s.Keep(output, err), s.Keep(hn, nil), s.Keep(cn, nil)}
+	results := []*tensor.Tensor{s.Track(output, err), s.Track(hn, nil), s.Track(cn, nil)}
 	if own[2] == nil {
 		results, given = results[:2], given[:2]
 	}
 	made := make([]*tensor.Tensor, len(operands))
-	for j, t := range s.KeepAll(AutogradGrad(s.c, results, wanted, given, ops.True, true, false, true)) {
+	for j, t := range s.TrackAll(AutogradGrad(s.c, results, wanted, given, ops.True, true, false, true)) {
 		made[places[j]] = t
 	}
 	return made

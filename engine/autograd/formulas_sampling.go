@@ -8,15 +8,15 @@ import (
 )
 
 func (s *steps) sampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
-	return s.Keep(s.c.NnSampled(self, grid, along, mode, padding, alignCorners))
+	return s.Track(s.c.NnSampled(self, grid, along, mode, padding, alignCorners))
 }
 
 func (s *steps) sampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) *tensor.Tensor {
-	return s.Keep(s.c.NnSampledSpread(given, grid, along, slices.Clone(sizes[2:]), mode, padding, alignCorners))
+	return s.Track(s.c.NnSampledSpread(given, grid, along, slices.Clone(sizes[2:]), mode, padding, alignCorners))
 }
 
 func (s *steps) sampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
-	return s.Keep(s.c.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners))
+	return s.Track(s.c.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners))
 }
 
 func (s *steps) plainSlope(given, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {

@@ -43,13 +43,13 @@ func (s *steps) repeatGradient(grad *tensor.Tensor, repeats, sizes []int64) *ten
 	if len(over) == 0 {
 		return grad
 	}
-	return s.Keep(s.c.Reshape(s.Keep(s.c.Sum(nil, s.Keep(s.c.Reshape(grad, apart)), over, false, dtype.None)), sizes))
+	return s.Track(s.c.Reshape(s.Track(s.c.Sum(nil, s.Track(s.c.Reshape(grad, apart)), over, false, dtype.None)), sizes))
 }
 
 // combined is combinations.
 func (s *steps) combined(self *tensor.Tensor, r int64, replacement bool) *tensor.Tensor {
-	at := s.Keep(s.c.Combinations(s.positions(self.Device(), self.Numel()), r, replacement))
-	return s.Keep(s.c.Reshape(s.Keep(s.c.IndexSelect(nil, self, 0, s.Keep(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
+	at := s.Track(s.c.Combinations(s.positions(self.Device(), self.Numel()), r, replacement))
+	return s.Track(s.c.Reshape(s.Track(s.c.IndexSelect(nil, self, 0, s.Track(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
 }
 
 // whole returns the sizes of a vector of all elements.
@@ -84,7 +84,7 @@ func (s *steps) backwards(n int64) []int64 {
 }
 
 // laying makes a view of a vector of memory.
-type laying func(c dispatch.Ctx, memory *tensor.Tensor) (*tensor.Tensor, error)
+type laying func(c dispatch.Context, memory *tensor.Tensor) (*tensor.Tensor, error)
 
 // strided returns a vector over the memory that self and a strided view of it cover, and the geometry of both in it.
 func (s *steps) strided(l like, strides []int64, offset int64, size, stride []int64, start ops.Int) (memory like, mine, other laying) {
@@ -95,7 +95,7 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 		_, high, err := shape.Span("backward", sizes, strides, offset-lowest)
 		s.Check(err)
 		length = max(length, high+1)
-		return func(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
+		return func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 			return c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest))
 		}
 	}
@@ -106,14 +106,14 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 // stridedTaken returns the gradient of the source of as_strided_scatter.
 func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
-	return s.Keep(other(s.c, s.laidOut(memory, grad, strides, mine)))
+	return s.Track(other(s.c, s.laidOut(memory, grad, strides, mine)))
 }
 
 // laidOut returns the memory with a gradient in the place of self.
 func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine laying) *tensor.Tensor {
 	if memory.few[0] == grad.Numel() && slices.Equal(strides, shape.ContiguousStrides(grad.Sizes())) {
-		if dense := s.Keep(s.c.Contiguous(grad, shape.Contiguous)); dense.Offset() == 0 {
-			return s.Keep(s.c.Reshape(dense, s.whole()))
+		if dense := s.Track(s.c.Contiguous(grad, shape.Contiguous)); dense.Offset() == 0 {
+			return s.Track(s.c.Reshape(dense, s.whole()))
 		}
 	}
 	return s.accumulated(memory, grad, mine)
@@ -124,31 +124,33 @@ func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset
 	memory, mine, _ := s.strided(l, strides, offset, size, stride, start)
 	whole := s.laidOut(memory, grad, strides, mine)
 	from := start.Or(offset)
-	put := s.Keep(s.c.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from))))
-	return s.Keep(mine(s.c, put))
+	put := s.Track(s.c.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from))))
+	return s.Track(mine(s.c, put))
 }
 
 // stridedGradient computes the gradient of as_strided in the memory that strided returns.
 func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
 	sums := s.accumulated(memory, grad, other)
-	made := s.Keep(mine(s.c, sums))
+	made := s.Track(mine(s.c, sums))
 	if tensoriter.SelfOverlaps(made) { // elements that share a cell share its gradient
 		counted := memory
 		counted.dtype = l.dtype.ToReal()
 		counts := s.accumulated(counted, s.filled(1, counted.dtype, l.device, l.sizes()...), mine)
-		made = s.Keep(mine(s.c, s.div(sums, s.Keep(s.c.ClampMin(nil, counts, s.int(1))))))
+		made = s.Track(mine(s.c, s.div(sums, s.Track(s.c.ClampMin(nil, counts, s.int(1))))))
 	}
 	return made
 }
 
 func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *tensor.Tensor {
-	return s.accumulated(l, grad, func(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) { return c.Unfold(t, dim, size, step) })
+	return s.accumulated(l, grad, func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Unfold(t, dim, size, step)
+	})
 }
 
 // selected is position i of t along dim, which disappears.
 func (s *steps) selected(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
-	return s.Keep(s.c.Select(t, dim, i))
+	return s.Track(s.c.Select(t, dim, i))
 }
 
 // block returns the part of a gradient for tensor i of a block diagonal.
@@ -169,7 +171,7 @@ func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Ten
 		row, column = row+rows, column+columns
 	}
 	rows, columns := matrix(sizes[i])
-	return s.Keep(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
+	return s.Track(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
 }
 
 // rolledBack returns the gradient of roll.
@@ -178,5 +180,5 @@ func (s *steps) rolledBack(grad *tensor.Tensor, shifts, dims []int64) *tensor.Te
 	for i := range back {
 		back[i] = -back[i]
 	}
-	return s.Keep(s.c.Roll(grad, back, dims))
+	return s.Track(s.c.Roll(grad, back, dims))
 }

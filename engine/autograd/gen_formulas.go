@@ -643,7 +643,7 @@ var formulas = dispatch.Backend{
 	AliasCopy:                             recordAliasCopy,
 }
 
-func recordAdd(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAdd(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "add", "AddBackward0", out, self, other)
 	if err != nil {
 		return
@@ -663,7 +663,7 @@ func recordAdd(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scal
 	return
 }
 
-func recordSub(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordSub(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
 	if err != nil {
 		return
@@ -683,7 +683,7 @@ func recordSub(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scal
 	return
 }
 
-func recordRsub(c dispatch.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordRsub(c dispatch.Context, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
 	if err != nil {
 		return
@@ -702,7 +702,7 @@ func recordRsub(c dispatch.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) 
 	return
 }
 
-func recordMul(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMul(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mul", "MulBackward0", out, self, other)
 	if err != nil {
 		return
@@ -728,7 +728,7 @@ func recordMul(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordDiv(c dispatch.Ctx, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
+func recordDiv(c dispatch.Context, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
 	if err != nil {
 		return
@@ -756,7 +756,7 @@ func recordDiv(c dispatch.Ctx, out, self, other *tensor.Tensor, rounding string)
 	return
 }
 
-func recordTrueDivide(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTrueDivide(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "true_divide", "DivBackward0", out, self, other)
 	if err != nil {
 		return
@@ -782,7 +782,7 @@ func recordTrueDivide(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *
 	return
 }
 
-func recordFloorDivide(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFloorDivide(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "floor_divide", "NotImplemented", out, self, other)
 	if err != nil {
 		return
@@ -792,7 +792,7 @@ func recordFloorDivide(c dispatch.Ctx, out, self, other *tensor.Tensor) (result 
 	return
 }
 
-func recordRemainder(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRemainder(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
 	if err != nil {
 		return
@@ -810,7 +810,7 @@ func recordRemainder(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 			case 0:
 				return s.take(0)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -818,7 +818,7 @@ func recordRemainder(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 	return
 }
 
-func recordFmod(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFmod(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
 	if err != nil {
 		return
@@ -836,7 +836,7 @@ func recordFmod(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 			case 0:
 				return s.take(0)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -844,7 +844,7 @@ func recordFmod(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordPow(c dispatch.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPow(c dispatch.Context, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
 	if err != nil {
 		return
@@ -874,24 +874,24 @@ func recordPow(c dispatch.Ctx, out, self, exponent *tensor.Tensor) (result *tens
 	return
 }
 
-func recordFloatPower(c dispatch.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFloatPower(c dispatch.Context, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self, exponent) {
-		return c.Past(tensor.Gradient).FloatPower(out, self, exponent)
+		return c.Excluding(tensor.Gradient).FloatPower(out, self, exponent)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).FloatPower(m.of(out), m.of(self), m.of(exponent))
+		return c.Excluding(tensor.Gradient).FloatPower(m.of(out), m.of(self), m.of(exponent))
 	}, out, self, exponent); err != nil {
 		return
 	}
 	since := numbers.Load()
 	result, err = compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.Keep(s.c.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
+		return s.Track(s.c.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
 	})
 	named(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
 	return
 }
 
-func recordNeg(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNeg(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "neg", "NegBackward0", out, self)
 	if err != nil {
 		return
@@ -905,31 +905,35 @@ func recordNeg(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordPositive(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPositive(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "positive", "PositiveBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Positive(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.Positive(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 		r.node.cut = broadcast
 	}
 	return
 }
 
-func recordSquare(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSquare(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
-		return c.Past(tensor.Gradient).Square(out, self)
+		return c.Excluding(tensor.Gradient).Square(out, self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Square(m.of(out), m.of(self)) }, out, self); err != nil {
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Square(m.of(out), m.of(self))
+	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Pow(nil, self, s.int(2))) })
+	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Pow(nil, self, s.int(2))) })
 }
 
-func recordReciprocal(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordReciprocal(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reciprocal", "ReciprocalBackward0", out, self)
 	if err != nil {
 		return
@@ -949,7 +953,7 @@ func recordReciprocal(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordAbs(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAbs(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "abs", "AbsBackward0", out, self)
 	if err != nil {
 		return
@@ -962,7 +966,7 @@ func recordAbs(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Abs(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Keep(s.c.Sgn(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.c.Sgn(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -970,7 +974,7 @@ func recordAbs(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordSign(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSign(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sign", "SignBackward0", out, self)
 	if err != nil {
 		return
@@ -984,7 +988,7 @@ func recordSign(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordSgn(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSgn(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sgn", "SgnBackward0", out, self)
 	if err != nil {
 		return
@@ -1009,7 +1013,7 @@ func recordSgn(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordCopysign(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCopysign(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
 	if err != nil {
 		return
@@ -1028,7 +1032,7 @@ func recordCopysign(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume((s.div(s.saved(result_), s.saved(self_)))), s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
+				return s.binary('*', s.take(0), s.release(2, s.Track(s.c.MaskedFill(nil, s.consume((s.div(s.saved(result_), s.saved(self_)))), s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -1038,7 +1042,7 @@ func recordCopysign(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *te
 	return
 }
 
-func recordAddcmul(c dispatch.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddcmul(c dispatch.Context, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addcmul", "AddcmulBackward0", out, self, tensor1, tensor2)
 	if err != nil {
 		return
@@ -1066,7 +1070,7 @@ func recordAddcmul(c dispatch.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, v
 	return
 }
 
-func recordAddcdiv(c dispatch.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddcdiv(c dispatch.Context, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addcdiv", "AddcdivBackward0", out, self, tensor1, tensor2)
 	if err != nil {
 		return
@@ -1094,7 +1098,7 @@ func recordAddcdiv(c dispatch.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, v
 	return
 }
 
-func recordLerp(c dispatch.Ctx, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLerp(c dispatch.Context, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
 	if err != nil {
 		return
@@ -1123,7 +1127,7 @@ func recordLerp(c dispatch.Ctx, out, self, end, weight *tensor.Tensor) (result *
 	return
 }
 
-func recordEq(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordEq(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "eq", "EqBackward0", out, self)
 	if err != nil {
 		return
@@ -1133,7 +1137,7 @@ func recordEq(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordNe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNe(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "ne", "NeBackward0", out, self)
 	if err != nil {
 		return
@@ -1143,7 +1147,7 @@ func recordNe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordLt(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLt(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "lt", "LtBackward0", out, self)
 	if err != nil {
 		return
@@ -1153,7 +1157,7 @@ func recordLt(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordLe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLe(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "le", "LeBackward0", out, self)
 	if err != nil {
 		return
@@ -1163,7 +1167,7 @@ func recordLe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordGt(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordGt(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "gt", "GtBackward0", out, self)
 	if err != nil {
 		return
@@ -1173,7 +1177,7 @@ func recordGt(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordGe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordGe(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "ge", "GeBackward0", out, self)
 	if err != nil {
 		return
@@ -1183,7 +1187,7 @@ func recordGe(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordIsposinf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIsposinf(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "isposinf", "IsposinfBackward0", out, self)
 	if err != nil {
 		return
@@ -1193,7 +1197,7 @@ func recordIsposinf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordIsneginf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIsneginf(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "isneginf", "IsneginfBackward0", out, self)
 	if err != nil {
 		return
@@ -1203,7 +1207,7 @@ func recordIsneginf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordSignbit(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSignbit(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "signbit", "SignbitBackward0", out, self)
 	if err != nil {
 		return
@@ -1213,7 +1217,7 @@ func recordSignbit(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordComplexParts(c dispatch.Ctx, out, re, im *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordComplexParts(c dispatch.Context, out, re, im *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "complex", "ComplexBackward0", out, re, im)
 	if err != nil {
 		return
@@ -1225,7 +1229,7 @@ func recordComplexParts(c dispatch.Ctx, out, re, im *tensor.Tensor) (result *ten
 			case 0:
 				return s.release(1, s.real(s.consume(s.take(0))))
 			}
-			return s.release(1, s.Keep(s.c.Imag(s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.c.Imag(s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -1233,7 +1237,7 @@ func recordComplexParts(c dispatch.Ctx, out, re, im *tensor.Tensor) (result *ten
 	return
 }
 
-func recordPolar(c dispatch.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPolar(c dispatch.Context, out, abs, angle *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "polar", "PolarBackward0", out, abs, angle)
 	if err != nil {
 		return
@@ -1252,7 +1256,7 @@ func recordPolar(c dispatch.Ctx, out, abs, angle *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('+', s.binary('*', s.real(s.grad(0)), s.Keep(s.c.Cos(nil, s.saved(angle_))), right), s.binary('*', s.Keep(s.c.Imag(s.grad(0))), s.Keep(s.c.Sin(nil, s.saved(angle_))), left|right), left|right)
+				return s.binary('+', s.binary('*', s.real(s.grad(0)), s.Track(s.c.Cos(nil, s.saved(angle_))), right), s.binary('*', s.Track(s.c.Imag(s.grad(0))), s.Track(s.c.Sin(nil, s.saved(angle_))), left|right), left|right)
 			}
 			return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.timesI(s.saved(result_)), left))))
 		}
@@ -1262,91 +1266,95 @@ func recordPolar(c dispatch.Ctx, out, abs, angle *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordReal(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordReal(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "real", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Real(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
 
-func recordImag(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordImag(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "imag", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Imag(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.timesI(s.consume(s.take(0)))) }
 	}
 	return
 }
 
-func recordViewAsReal(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsReal(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "view_as_real", "ViewAsRealBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ViewAsReal(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.ViewAsReal(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.ViewAsComplex(s.consume(s.release(1, s.Keep(s.c.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
+			return s.release(1, s.Track(s.c.ViewAsComplex(s.consume(s.release(1, s.Track(s.c.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
 		}
 	}
 	return
 }
 
-func recordViewAsComplex(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsComplex(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "view_as_complex", "ViewAsComplexBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ViewAsComplex(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.ViewAsComplex(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.ViewAsReal(s.consume(s.release(1, s.Keep(s.c.ResolveConj(s.consume(s.take(0)))))))))
+			return s.release(1, s.Track(s.c.ViewAsReal(s.consume(s.release(1, s.Track(s.c.ResolveConj(s.consume(s.take(0)))))))))
 		}
 	}
 	return
 }
 
-func recordConj(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordConj(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "conj", "ConjBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Conj(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Conj(base)) }, result)
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Conj(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.conj(s.consume(s.take(0)))) }
 	}
 	return
 }
 
-func recordNegView(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNegView(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "neg_view", "NegViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NegView(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.NegView(base)) }, result)
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.NegView(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
 	}
 	return
 }
 
-func recordConjPhysical(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordConjPhysical(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "conj_physical", either(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
 	if err != nil {
 		return
@@ -1360,7 +1368,7 @@ func recordConjPhysical(c dispatch.Ctx, out, self *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordResolveConj(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordResolveConj(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "resolve_conj", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1373,7 +1381,7 @@ func recordResolveConj(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordResolveNeg(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordResolveNeg(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "resolve_neg", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1386,7 +1394,7 @@ func recordResolveNeg(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordAngle(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAngle(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "angle", "AngleBackward0", out, self)
 	if err != nil {
 		return
@@ -1407,7 +1415,7 @@ func recordAngle(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordClone(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordClone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clone", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1419,7 +1427,7 @@ func recordClone(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (res
 	return
 }
 
-func recordContiguous(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordContiguous(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "contiguous", "CloneBackward0", nil, self)
 	if err != nil {
 		return
@@ -1431,7 +1439,7 @@ func recordContiguous(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat)
 	return
 }
 
-func recordToOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "to", "ToCopyBackward0", nil, self)
 	if err != nil {
 		return
@@ -1443,7 +1451,7 @@ func recordToOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, layout 
 	return
 }
 
-func recordCopy(c dispatch.Ctx, self, src *tensor.Tensor, async bool) (err error) {
+func recordCopy(c dispatch.Context, self, src *tensor.Tensor, async bool) (err error) {
 	r, err := begin(c, "copy_", "CopyBackwards", self, self, src)
 	if err != nil {
 		return
@@ -1462,7 +1470,7 @@ func recordCopy(c dispatch.Ctx, self, src *tensor.Tensor, async bool) (err error
 	return
 }
 
-func recordFill(c dispatch.Ctx, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFill(c dispatch.Context, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fill", either(out == self, either(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), either(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
 	if err != nil {
 		return
@@ -1474,14 +1482,14 @@ func recordFill(c dispatch.Ctx, out, self, value *tensor.Tensor) (result *tensor
 			case 0:
 				return s.release(1, s.zerosLike(s.consume(s.take(0))))
 			}
-			return s.release(1, s.Keep(s.c.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
+			return s.release(1, s.Track(s.c.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordZero(c dispatch.Ctx, self *tensor.Tensor) (err error) {
+func recordZero(c dispatch.Context, self *tensor.Tensor) (err error) {
 	r, err := begin(c, "zero_", "ZeroBackward0", self, self)
 	if err != nil {
 		return
@@ -1494,42 +1502,42 @@ func recordZero(c dispatch.Ctx, self *tensor.Tensor) (err error) {
 	return
 }
 
-func recordSet(c dispatch.Ctx, self *tensor.Tensor) (err error) {
+func recordSet(c dispatch.Context, self *tensor.Tensor) (err error) {
 	if err = refuse(c, "set_", self); err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).Set(self)
+	return c.Excluding(tensor.Gradient).Set(self)
 }
 
-func recordSetTensor(c dispatch.Ctx, self, source *tensor.Tensor) (err error) {
+func recordSetTensor(c dispatch.Context, self, source *tensor.Tensor) (err error) {
 	if err = refuse(c, "set_", self, source); err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SetTensor(self, source)
+	return c.Excluding(tensor.Gradient).SetTensor(self, source)
 }
 
-func recordSetTensorGeometry(c dispatch.Ctx, self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
+func recordSetTensorGeometry(c dispatch.Context, self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if err = refuse(c, "set_", self, source); err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SetTensorGeometry(self, source, offset, size, stride)
+	return c.Excluding(tensor.Gradient).SetTensorGeometry(self, source, offset, size, stride)
 }
 
-func recordSetStorage(c dispatch.Ctx, self *tensor.Tensor, source *storage.Storage) (err error) {
+func recordSetStorage(c dispatch.Context, self *tensor.Tensor, source *storage.Storage) (err error) {
 	if err = refuse(c, "set_", self); err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SetStorage(self, source)
+	return c.Excluding(tensor.Gradient).SetStorage(self, source)
 }
 
-func recordSetStorageGeometry(c dispatch.Ctx, self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
+func recordSetStorageGeometry(c dispatch.Context, self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
 	if err = refuse(c, "set_", self); err != nil {
 		return
 	}
-	return c.Past(tensor.Gradient).SetStorageGeometry(self, source, offset, size, stride)
+	return c.Excluding(tensor.Gradient).SetStorageGeometry(self, source, offset, size, stride)
 }
 
-func recordFillDiagonal(c dispatch.Ctx, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
+func recordFillDiagonal(c dispatch.Context, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
 	r, err := begin(c, "fill_diagonal_", "CopySlices", self, self)
 	if err != nil {
 		return
@@ -1542,7 +1550,7 @@ func recordFillDiagonal(c dispatch.Ctx, self *tensor.Tensor, value dtype.Scalar,
 	return
 }
 
-func recordZeros(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordZeros(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "zeros", "ZerosBackward0", out, nil)
 	if err != nil {
 		return
@@ -1552,7 +1560,7 @@ func recordZeros(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType
 	return
 }
 
-func recordOnes(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordOnes(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "ones", "OnesBackward0", out, nil)
 	if err != nil {
 		return
@@ -1562,7 +1570,7 @@ func recordOnes(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType,
 	return
 }
 
-func recordFull(c dispatch.Ctx, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordFull(c dispatch.Context, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "full", "FullBackward0", out, nil)
 	if err != nil {
 		return
@@ -1572,7 +1580,7 @@ func recordFull(c dispatch.Ctx, out *tensor.Tensor, size []int64, value dtype.Sc
 	return
 }
 
-func recordEmpty(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordEmpty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "empty", "EmptyBackward0", out, nil)
 	if err != nil {
 		return
@@ -1582,7 +1590,7 @@ func recordEmpty(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType
 	return
 }
 
-func recordArangeStart(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordArangeStart(c dispatch.Context, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1592,7 +1600,7 @@ func recordArangeStart(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scal
 	return
 }
 
-func recordArangeStartStep(c dispatch.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordArangeStartStep(c dispatch.Context, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1602,7 +1610,7 @@ func recordArangeStartStep(c dispatch.Ctx, out *tensor.Tensor, start, end, step 
 	return
 }
 
-func recordArange(c dispatch.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordArange(c dispatch.Context, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1612,7 +1620,7 @@ func recordArange(c dispatch.Ctx, out *tensor.Tensor, end dtype.Scalar, d dtype.
 	return
 }
 
-func recordRange(c dispatch.Ctx, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRange(c dispatch.Context, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "range", "RangeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1622,7 +1630,7 @@ func recordRange(c dispatch.Ctx, out *tensor.Tensor, start, end, step dtype.Scal
 	return
 }
 
-func recordLinspace(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspace(c dispatch.Context, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1632,7 +1640,7 @@ func recordLinspace(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar,
 	return
 }
 
-func recordLinspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1642,7 +1650,7 @@ func recordLinspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, 
 	return
 }
 
-func recordLinspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1652,7 +1660,7 @@ func recordLinspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end d
 	return
 }
 
-func recordLinspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1662,7 +1670,7 @@ func recordLinspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.
 	return
 }
 
-func recordLogspace(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspace(c dispatch.Context, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1672,7 +1680,7 @@ func recordLogspace(c dispatch.Ctx, out *tensor.Tensor, start, end dtype.Scalar,
 	return
 }
 
-func recordLogspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1682,7 +1690,7 @@ func recordLogspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, 
 	return
 }
 
-func recordLogspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
 	if err != nil {
 		return
@@ -1692,7 +1700,7 @@ func recordLogspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end d
 	return
 }
 
-func recordLogspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordLogspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
 	if err != nil {
 		return
@@ -1702,7 +1710,7 @@ func recordLogspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.
 	return
 }
 
-func recordEye(c dispatch.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordEye(c dispatch.Context, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1712,7 +1720,7 @@ func recordEye(c dispatch.Ctx, out *tensor.Tensor, n int64, d dtype.DType, layou
 	return
 }
 
-func recordEyeM(c dispatch.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordEyeM(c dispatch.Context, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
 	if err != nil {
 		return
@@ -1722,14 +1730,14 @@ func recordEyeM(c dispatch.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, l
 	return
 }
 
-func recordVander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (result *tensor.Tensor, err error) {
+func recordVander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Vander(c, x, n, increasing)
 	named(since, "FlipBackward0", result)
 	return
 }
 
-func recordFftC2c(c dispatch.Ctx, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
+func recordFftC2c(c dispatch.Context, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fft_c2c", "FftC2CBackward0", nil, self)
 	if err != nil {
 		return
@@ -1738,13 +1746,13 @@ func recordFftC2c(c dispatch.Ctx, self *tensor.Tensor, dim []int64, forward bool
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
+			return s.release(1, s.Track(s.c.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
 		}
 	}
 	return
 }
 
-func recordFftR2c(c dispatch.Ctx, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
+func recordFftR2c(c dispatch.Context, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fft_r2c", "FftR2CBackward0", nil, self)
 	if err != nil {
 		return
@@ -1760,7 +1768,7 @@ func recordFftR2c(c dispatch.Ctx, self *tensor.Tensor, dim []int64, onesided boo
 	return
 }
 
-func recordFftC2r(c dispatch.Ctx, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
+func recordFftC2r(c dispatch.Context, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fft_c2r", "FftC2RBackward0", nil, self)
 	if err != nil {
 		return
@@ -1774,127 +1782,127 @@ func recordFftC2r(c dispatch.Ctx, self *tensor.Tensor, dim, size int64, scale fl
 	return
 }
 
-func recordFftFft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftFft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftIfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ifft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftRfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftRfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftIrfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIrfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.irfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIrfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftHfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftHfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.hfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftHfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftIhfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIhfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ihfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIhfft(c, made, self, n, dim, norm)
 	})
 }
 
-func recordFftFft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftFft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftFftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftFftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ifft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ifftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftRfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftRfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftRfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftRfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIrfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIrfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.irfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIrfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIrfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIrfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.irfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIrfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftHfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftHfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.hfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftHfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftHfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftHfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.hfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftHfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIhfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIhfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ihfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIhfft2(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftIhfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
+func recordFftIhfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
 	return into(c, "fft.ihfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIhfftn(c, made, self, size, dim, norm)
 	})
 }
 
-func recordFftFftfreq(c dispatch.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordFftFftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	return into(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
-func recordFftRfftfreq(c dispatch.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordFftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	return into(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
-func recordSignalPad(c dispatch.Ctx, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
+func recordSignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "signal_pad", "ReflectionPad1DBackward0", nil, self)
 	if err != nil {
 		return
@@ -1913,14 +1921,14 @@ func recordSignalPad(c dispatch.Ctx, self *tensor.Tensor, before, after int64, m
 	return
 }
 
-func recordStft(c dispatch.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
+func recordStft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 	named(since, either((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
 	return
 }
 
-func recordSqrt(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSqrt(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
 		return
@@ -1940,7 +1948,7 @@ func recordSqrt(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordRsqrt(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRsqrt(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "rsqrt", "RsqrtBackward0", out, self)
 	if err != nil {
 		return
@@ -1952,7 +1960,7 @@ func recordRsqrt(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.Keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
+			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.Track(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1960,7 +1968,7 @@ func recordRsqrt(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordExp(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordExp(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "exp", "ExpBackward0", out, self)
 	if err != nil {
 		return
@@ -1978,7 +1986,7 @@ func recordExp(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordExp2(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordExp2(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "exp2", "Exp2Backward0", out, self)
 	if err != nil {
 		return
@@ -1998,7 +2006,7 @@ func recordExp2(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordExpm1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordExpm1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "expm1", "Expm1Backward0", out, self)
 	if err != nil {
 		return
@@ -2018,7 +2026,7 @@ func recordExpm1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordLog(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log", "LogBackward0", out, self)
 	if err != nil {
 		return
@@ -2037,7 +2045,7 @@ func recordLog(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordLog2(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog2(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log2", "Log2Backward0", out, self)
 	if err != nil {
 		return
@@ -2058,7 +2066,7 @@ func recordLog2(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordLog10(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog10(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log10", "Log10Backward0", out, self)
 	if err != nil {
 		return
@@ -2079,7 +2087,7 @@ func recordLog10(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordLog1p(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLog1p(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log1p", "Log1PBackward0", out, self)
 	if err != nil {
 		return
@@ -2100,7 +2108,7 @@ func recordLog1p(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordSin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sin", "SinBackward0", out, self)
 	if err != nil {
 		return
@@ -2113,7 +2121,7 @@ func recordSin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Sin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2121,7 +2129,7 @@ func recordSin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordCos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCos(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cos", "CosBackward0", out, self)
 	if err != nil {
 		return
@@ -2134,7 +2142,7 @@ func recordCos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Cos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.Keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.Track(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2142,7 +2150,7 @@ func recordCos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordTan(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTan(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "tan", "TanBackward0", out, self)
 	if err != nil {
 		return
@@ -2162,7 +2170,7 @@ func recordTan(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordAsin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAsin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "asin", "AsinBackward0", out, self)
 	if err != nil {
 		return
@@ -2175,7 +2183,7 @@ func recordAsin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.Asin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2183,7 +2191,7 @@ func recordAsin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordAcos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAcos(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "acos", "AcosBackward0", out, self)
 	if err != nil {
 		return
@@ -2196,7 +2204,7 @@ func recordAcos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.Acos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2204,7 +2212,7 @@ func recordAcos(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordAtan(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAtan(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "atan", "AtanBackward0", out, self)
 	if err != nil {
 		return
@@ -2225,7 +2233,7 @@ func recordAtan(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordSinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSinh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sinh", "SinhBackward0", out, self)
 	if err != nil {
 		return
@@ -2238,7 +2246,7 @@ func recordSinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.Sinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2246,7 +2254,7 @@ func recordSinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordCosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCosh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cosh", "CoshBackward0", out, self)
 	if err != nil {
 		return
@@ -2259,7 +2267,7 @@ func recordCosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.Cosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2267,7 +2275,7 @@ func recordCosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordTanh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTanh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "tanh", "TanhBackward0", out, self)
 	if err != nil {
 		return
@@ -2287,7 +2295,7 @@ func recordTanh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordAsinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAsinh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "asinh", "AsinhBackward0", out, self)
 	if err != nil {
 		return
@@ -2300,7 +2308,7 @@ func recordAsinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	result, err = r.c.Asinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2308,7 +2316,7 @@ func recordAsinh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordAcosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAcosh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "acosh", "AcoshBackward0", out, self)
 	if err != nil {
 		return
@@ -2321,7 +2329,7 @@ func recordAcosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	result, err = r.c.Acosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2329,7 +2337,7 @@ func recordAcosh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordAtanh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAtanh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "atanh", "AtanhBackward0", out, self)
 	if err != nil {
 		return
@@ -2350,7 +2358,7 @@ func recordAtanh(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordSigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sigmoid", "SigmoidBackward0", out, self)
 	if err != nil {
 		return
@@ -2370,7 +2378,7 @@ func recordSigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordAtan2(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAtan2(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "atan2", "Atan2Backward0", out, self, other)
 	if err != nil {
 		return
@@ -2396,7 +2404,7 @@ func recordAtan2(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordHypot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordHypot(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "hypot", "HypotBackward0", out, self, other)
 	if err != nil {
 		return
@@ -2426,7 +2434,7 @@ func recordHypot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordIndexPut(c dispatch.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
+func recordIndexPut(c dispatch.Context, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_put", "IndexPutBackward0", out, self, values)
 	if err != nil {
 		return
@@ -2443,17 +2451,17 @@ func recordIndexPut(c dispatch.Ctx, out, self *tensor.Tensor, indices []*tensor.
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.release(2, s.Keep(s.c.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
+					return s.release(2, s.Track(s.c.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
 				})
 			}
-			return s.release(1, s.Keep(s.c.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
+			return s.release(1, s.Track(s.c.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordIndexSelect(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_select", "IndexSelectBackward0", out, self)
 	if err != nil {
 		return
@@ -2476,7 +2484,7 @@ func recordIndexSelect(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, inde
 	return
 }
 
-func recordMaskedSelect(c dispatch.Ctx, out, self, mask *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaskedSelect(c dispatch.Context, out, self, mask *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "masked_select", "MaskedSelectBackward0", out, self)
 	if err != nil {
 		return
@@ -2497,7 +2505,7 @@ func recordMaskedSelect(c dispatch.Ctx, out, self, mask *tensor.Tensor) (result 
 	return
 }
 
-func recordMaskedFill(c dispatch.Ctx, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaskedFill(c dispatch.Context, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
 	if err != nil {
 		return
@@ -2512,9 +2520,9 @@ func recordMaskedFill(c dispatch.Ctx, out, self, mask, value *tensor.Tensor) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.Track(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
-			return s.release(1, s.Keep(s.c.Sum(nil, s.consume(s.release(1, s.Keep(s.c.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
+			return s.release(1, s.Track(s.c.Sum(nil, s.consume(s.release(1, s.Track(s.c.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -2522,7 +2530,7 @@ func recordMaskedFill(c dispatch.Ctx, out, self, mask, value *tensor.Tensor) (re
 	return
 }
 
-func recordMaskedScatter(c dispatch.Ctx, out, self, mask, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaskedScatter(c dispatch.Context, out, self, mask, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "masked_scatter", "MaskedScatterBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2538,7 +2546,7 @@ func recordMaskedScatter(c dispatch.Ctx, out, self, mask, source *tensor.Tensor)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.Track(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
 			return s.release(1, s.maskedScatterGradient(s.consume(s.take(0)), s.saved(mask_), sourceSizes))
 		}
@@ -2547,7 +2555,7 @@ func recordMaskedScatter(c dispatch.Ctx, out, self, mask, source *tensor.Tensor)
 	return
 }
 
-func recordGather(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (result *tensor.Tensor, err error) {
+func recordGather(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "gather", "GatherBackward0", out, self)
 	if err != nil {
 		return
@@ -2568,7 +2576,7 @@ func recordGather(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *te
 	return
 }
 
-func recordTake(c dispatch.Ctx, out, self, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTake(c dispatch.Context, out, self, index *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "take", "TakeBackward0", out, self)
 	if err != nil {
 		return
@@ -2589,19 +2597,19 @@ func recordTake(c dispatch.Ctx, out, self, index *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordTakeAlongDim(c dispatch.Ctx, out, self, indices *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
+func recordTakeAlongDim(c dispatch.Context, out, self, indices *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self, indices) {
-		return c.Past(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
+		return c.Excluding(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).TakeAlongDim(m.of(out), m.of(self), m.of(indices), dim)
+		return c.Excluding(tensor.Gradient).TakeAlongDim(m.of(out), m.of(self), m.of(indices), dim)
 	}, out, self, indices); err != nil {
 		return
 	}
 	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
 }
 
-func recordNonzero(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNonzero(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "nonzero", "NonzeroBackward0", out, self)
 	if err != nil {
 		return
@@ -2611,7 +2619,7 @@ func recordNonzero(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordNonzeroStatic(c dispatch.Ctx, out, self *tensor.Tensor, size, fill int64) (result *tensor.Tensor, err error) {
+func recordNonzeroStatic(c dispatch.Context, out, self *tensor.Tensor, size, fill int64) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "nonzero_static", "NonzeroStaticBackward0", out, self)
 	if err != nil {
 		return
@@ -2621,7 +2629,7 @@ func recordNonzeroStatic(c dispatch.Ctx, out, self *tensor.Tensor, size, fill in
 	return
 }
 
-func recordPut(c dispatch.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
+func recordPut(c dispatch.Context, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "put", "PutBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2644,14 +2652,14 @@ func recordPut(c dispatch.Ctx, out, self, index, source *tensor.Tensor, accumula
 					}))
 				})
 			}
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.release(1, s.Keep(s.c.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.release(1, s.Track(s.c.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordScatter(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordScatter(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "ScatterBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2667,7 +2675,7 @@ func recordScatter(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, s
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+				return s.release(1, s.Track(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 			}
 			return s.release(1, s.scattered(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
@@ -2676,7 +2684,7 @@ func recordScatter(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, s
 	return
 }
 
-func recordScatterValue(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordScatterValue(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "ScatterBackward1", out, self)
 	if err != nil {
 		return
@@ -2689,14 +2697,14 @@ func recordScatterValue(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, ind
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+			return s.release(1, s.Track(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordScatterReduceSource(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
+func recordScatterReduceSource(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "NotImplemented", out, self, index, source)
 	if err != nil {
 		return
@@ -2706,7 +2714,7 @@ func recordScatterReduceSource(c dispatch.Ctx, out, self *tensor.Tensor, dim int
 	return
 }
 
-func recordScatterReduceValue(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
+func recordScatterReduceValue(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter", "NotImplemented", out, self, index)
 	if err != nil {
 		return
@@ -2716,7 +2724,7 @@ func recordScatterReduceValue(c dispatch.Ctx, out, self *tensor.Tensor, dim int6
 	return
 }
 
-func recordScatterAdd(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordScatterAdd(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter_add", "ScatterAddBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2741,7 +2749,7 @@ func recordScatterAdd(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index
 	return
 }
 
-func recordScatterReduce(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
+func recordScatterReduce(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "scatter_reduce", "ScatterReduceBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2771,7 +2779,7 @@ func recordScatterReduce(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, in
 	return
 }
 
-func recordIndexAdd(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordIndexAdd(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_add", "IndexAddBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2788,14 +2796,14 @@ func recordIndexAdd(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, 
 			case 0:
 				return s.take(0)
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordIndexCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_copy", "IndexCopyBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2814,14 +2822,14 @@ func recordIndexCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index,
 					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.release(1, s.Keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
+			return s.release(1, s.Track(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordIndexFill(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
 	if err != nil {
 		return
@@ -2840,14 +2848,14 @@ func recordIndexFill(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index,
 					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.release(1, s.Keep(s.c.Sum(nil, s.consume((s.binary('*', s.grad(0), s.Keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
+			return s.release(1, s.Track(s.c.Sum(nil, s.consume((s.binary('*', s.grad(0), s.Track(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordIndexReduce(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
+func recordIndexReduce(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "index_reduce", "IndexReduceBackward0", out, self, source)
 	if err != nil {
 		return
@@ -2878,7 +2886,7 @@ func recordIndexReduce(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, inde
 	return
 }
 
-func recordCat(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordCat(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cat", "CatBackward0", out, tensors...)
 	if err != nil {
 		return
@@ -2894,7 +2902,7 @@ func recordCat(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim
 	return
 }
 
-func recordStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "stack", "StackBackward0", out, tensors...)
 	if err != nil {
 		return
@@ -2909,36 +2917,36 @@ func recordStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, d
 	return
 }
 
-func recordHstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordHstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "hstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Hstack(c, made, tensors)
 	})
 }
 
-func recordVstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordVstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "vstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Vstack(c, made, tensors)
 	})
 }
 
-func recordDstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "dstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Dstack(c, made, tensors)
 	})
 }
 
-func recordColumnStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordColumnStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "column_stack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ColumnStack(c, made, tensors)
 	})
 }
 
-func recordCombinations(c dispatch.Ctx, self *tensor.Tensor, r int64, withReplacement bool) (result *tensor.Tensor, err error) {
+func recordCombinations(c dispatch.Context, self *tensor.Tensor, r int64, withReplacement bool) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
-		return c.Past(tensor.Gradient).Combinations(self, r, withReplacement)
+		return c.Excluding(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).Combinations(m.of(self), r, withReplacement)
+		return c.Excluding(tensor.Gradient).Combinations(m.of(self), r, withReplacement)
 	}, self); err != nil {
 		return
 	}
@@ -2948,7 +2956,7 @@ func recordCombinations(c dispatch.Ctx, self *tensor.Tensor, r int64, withReplac
 	return
 }
 
-func recordBlockDiag(c dispatch.Ctx, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "block_diag", "BlockDiagBackward0", nil, tensors...)
 	if err != nil {
 		return
@@ -2963,7 +2971,7 @@ func recordBlockDiag(c dispatch.Ctx, tensors []*tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordRepeat(c dispatch.Ctx, self *tensor.Tensor, repeats []int64) (result *tensor.Tensor, err error) {
+func recordRepeat(c dispatch.Context, self *tensor.Tensor, repeats []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "repeat", "RepeatBackward0", nil, self)
 	if err != nil {
 		return
@@ -2979,14 +2987,14 @@ func recordRepeat(c dispatch.Ctx, self *tensor.Tensor, repeats []int64) (result 
 	return
 }
 
-func recordRepeatInterleaveSelf(c dispatch.Ctx, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
+func recordRepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordRoll(c dispatch.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
+func recordRoll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "roll", "RollBackward0", nil, self)
 	if err != nil {
 		return
@@ -3002,7 +3010,7 @@ func recordRoll(c dispatch.Ctx, self *tensor.Tensor, shifts, dims []int64) (resu
 	return
 }
 
-func recordFlip(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "flip", "FlipBackward0", nil, self)
 	if err != nil {
 		return
@@ -3011,20 +3019,20 @@ func recordFlip(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (result *tens
 	if r.finish(err, result) {
 		dims = copied(dims)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Flip(s.consume(s.take(0)), dims)))
+			return s.release(1, s.Track(s.c.Flip(s.consume(s.take(0)), dims)))
 		}
 	}
 	return
 }
 
-func recordRot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
+func recordRot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Rot90(c, self, k, dims)
 	named(since, "Rot90Backward0", result)
 	return
 }
 
-func recordTril(c dispatch.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
+func recordTril(c dispatch.Context, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "tril", "TrilBackward0", out, self)
 	if err != nil {
 		return
@@ -3032,14 +3040,14 @@ func recordTril(c dispatch.Ctx, out, self *tensor.Tensor, diagonal int64) (resul
 	result, err = r.c.Tril(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Tril(nil, s.consume(s.take(0)), diagonal)))
+			return s.release(1, s.Track(s.c.Tril(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordTriu(c dispatch.Ctx, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
+func recordTriu(c dispatch.Context, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "triu", "TriuBackward0", out, self)
 	if err != nil {
 		return
@@ -3047,33 +3055,33 @@ func recordTriu(c dispatch.Ctx, out, self *tensor.Tensor, diagonal int64) (resul
 	result, err = r.c.Triu(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Triu(nil, s.consume(s.take(0)), diagonal)))
+			return s.release(1, s.Track(s.c.Triu(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordDiag(c dispatch.Ctx, out, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
+func recordDiag(c dispatch.Context, out, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
-		return c.Past(tensor.Gradient).Diag(out, self, offset)
+		return c.Excluding(tensor.Gradient).Diag(out, self, offset)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).Diag(m.of(out), m.of(self), offset)
+		return c.Excluding(tensor.Gradient).Diag(m.of(out), m.of(self), offset)
 	}, out, self); err != nil {
 		return
 	}
 	since := numbers.Load()
 	result, err = compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.Keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Clone(s.consume(s.Keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
+		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.Track(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
+			return s.release(1, s.Track(s.c.Clone(s.consume(s.Track(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
 	named(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
 	return
 }
 
-func recordDiagEmbed(c dispatch.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagEmbed(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "diag_embed", "DiagEmbedBackward0", nil, self)
 	if err != nil {
 		return
@@ -3081,25 +3089,27 @@ func recordDiagEmbed(c dispatch.Ctx, self *tensor.Tensor, offset, dim1, dim2 int
 	result, err = r.c.DiagEmbed(self, offset, dim1, dim2)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.Track(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
 }
 
-func recordDiagflat(c dispatch.Ctx, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
+func recordDiagflat(c dispatch.Context, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
-		return c.Past(tensor.Gradient).Diagflat(self, offset)
+		return c.Excluding(tensor.Gradient).Diagflat(self, offset)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Diagflat(m.of(self), offset) }, self); err != nil {
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Diagflat(m.of(self), offset)
+	}, self); err != nil {
 		return
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.release(1, s.Keep(s.c.DiagEmbed(s.consume(s.Keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
+		return s.release(1, s.Track(s.c.DiagEmbed(s.consume(s.Track(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
 	})
 }
 
-func recordDiagonalScatter(c dispatch.Ctx, self, src *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagonalScatter(c dispatch.Context, self, src *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "diagonal_scatter", "DiagonalScatterBackward0", nil, self, src)
 	if err != nil {
 		return
@@ -3110,15 +3120,15 @@ func recordDiagonalScatter(c dispatch.Ctx, self, src *tensor.Tensor, offset, dim
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.DiagonalScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), offset, dim1, dim2)))
+				return s.release(2, s.Track(s.c.DiagonalScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), offset, dim1, dim2)))
 			}
-			return s.release(1, s.Keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.Track(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
 }
 
-func recordSelectScatter(c dispatch.Ctx, self, src *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
+func recordSelectScatter(c dispatch.Context, self, src *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "select_scatter", "SelectScatterBackward0", nil, self, src)
 	if err != nil {
 		return
@@ -3129,7 +3139,7 @@ func recordSelectScatter(c dispatch.Ctx, self, src *tensor.Tensor, dim, index in
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
+				return s.release(2, s.Track(s.c.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
 			}
 			return s.release(1, s.selected(s.consume(s.take(0)), dim, index))
 		}
@@ -3137,7 +3147,7 @@ func recordSelectScatter(c dispatch.Ctx, self, src *tensor.Tensor, dim, index in
 	return
 }
 
-func recordSliceScatter(c dispatch.Ctx, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+func recordSliceScatter(c dispatch.Context, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "slice_scatter", "SliceScatterBackward0", out, self, src)
 	if err != nil {
 		return
@@ -3148,16 +3158,16 @@ func recordSliceScatter(c dispatch.Ctx, out, self, src *tensor.Tensor, dim int64
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.SliceScatter(nil, s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
+				return s.release(2, s.Track(s.c.SliceScatter(nil, s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
 			}
-			return s.release(1, s.Keep(s.c.Slice(s.consume(s.take(0)), dim, start, end, step)))
+			return s.release(1, s.Track(s.c.Slice(s.consume(s.take(0)), dim, start, end, step)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordAsStridedScatter(c dispatch.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
+func recordAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "as_strided_scatter", "AsStridedScatterBackward0", nil, self, src)
 	if err != nil {
 		return
@@ -3181,7 +3191,7 @@ func recordAsStridedScatter(c dispatch.Ctx, self, src *tensor.Tensor, size, stri
 	return
 }
 
-func recordConstantPadNd(c dispatch.Ctx, self *tensor.Tensor, pad []int64, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordConstantPadNd(c dispatch.Context, self *tensor.Tensor, pad []int64, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "constant_pad_nd", "ConstantPadNdBackward0", nil, self)
 	if err != nil {
 		return
@@ -3190,13 +3200,13 @@ func recordConstantPadNd(c dispatch.Ctx, self *tensor.Tensor, pad []int64, value
 	if r.finish(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
+			return s.release(1, s.Track(s.c.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
 		}
 	}
 	return
 }
 
-func recordLinalgCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordLinalgCross(c dispatch.Context, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.cross", "LinalgCrossBackward0", out, self, other)
 	if err != nil {
 		return
@@ -3212,22 +3222,22 @@ func recordLinalgCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim int6
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.consume(s.take(0)), dim)))
+				return s.release(1, s.Track(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.consume(s.take(0)), dim)))
 			}
-			return s.release(1, s.Keep(s.c.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
+			return s.release(1, s.Track(s.c.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordLinalgVecdot(c dispatch.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordLinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.vecdot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgVecdot(c, made, x, y, dim)
 	})
 }
 
-func recordLinalgMultiDot(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgMultiDot(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMultiDot(c, made, tensors)
@@ -3236,19 +3246,19 @@ func recordLinalgMultiDot(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.
 	return
 }
 
-func recordChainMatmul(c dispatch.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ChainMatmul(c, made, matrices)
 	})
 }
 
-func recordLinalgMatrixPower(c dispatch.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.matrix_power", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMatrixPower(c, made, self, n)
 	})
 }
 
-func recordLinalgMatrixExp(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
 	if err != nil {
 		return
@@ -3267,14 +3277,14 @@ func recordLinalgMatrixExp(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordLinalgVander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
+func recordLinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().LinalgVander(c, x, n)
 	named(since, "CatBackward0", result)
 	return
 }
 
-func recordLinalgTensorinv(c dispatch.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
+func recordLinalgTensorinv(c dispatch.Context, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.tensorinv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgTensorinv(c, made, self, ind)
@@ -3283,7 +3293,7 @@ func recordLinalgTensorinv(c dispatch.Ctx, out, self *tensor.Tensor, ind int64) 
 	return
 }
 
-func recordLinalgTensorsolve(c dispatch.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordLinalgTensorsolve(c dispatch.Context, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.tensorsolve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgTensorsolve(c, made, self, other, dims)
@@ -3292,7 +3302,7 @@ func recordLinalgTensorsolve(c dispatch.Ctx, out, self, other *tensor.Tensor, di
 	return
 }
 
-func recordLinalgCholeskyEx(c dispatch.Ctx, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgCholeskyEx(c dispatch.Context, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.cholesky_ex", []*tensor.Tensor{outL, outInfo}, self); err != nil {
 		return
 	}
@@ -3314,19 +3324,19 @@ func recordLinalgCholeskyEx(c dispatch.Ctx, outL, outInfo, self *tensor.Tensor, 
 	return
 }
 
-func recordLinalgCholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordLinalgCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgCholesky(c, made, self, upper)
 	})
 }
 
-func recordCholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	return into(c, "cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Cholesky(c, made, self, upper)
 	})
 }
 
-func recordLinalgLuFactorEx(c dispatch.Ctx, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgLuFactorEx(c dispatch.Context, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lu_factor_ex", []*tensor.Tensor{outLU, outPivots, outInfo}, a); err != nil {
 		return
 	}
@@ -3349,21 +3359,21 @@ func recordLinalgLuFactorEx(c dispatch.Ctx, outLU, outPivots, outInfo, a *tensor
 	return
 }
 
-func recordLinalgLuFactor(c dispatch.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
+func recordLinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lu_factor", []*tensor.Tensor{outLU, outPivots}, a); err != nil {
 		return
 	}
 	return dispatch.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
 }
 
-func recordLu(c dispatch.Ctx, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLu(c dispatch.Context, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	LUResult, pivotsResult, infoResult, err = dispatch.Composed().Lu(c, a, pivot)
 	named(since, "LinalgLuFactorExBackward0", LUResult, pivotsResult, infoResult)
 	return
 }
 
-func recordLinalgLu(c dispatch.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+func recordLinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lu", []*tensor.Tensor{outP, outL, outU}, a); err != nil {
 		return
 	}
@@ -3373,7 +3383,7 @@ func recordLinalgLu(c dispatch.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bo
 	return
 }
 
-func recordLuUnpack(c dispatch.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
+func recordLuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
 	if err = plain(c, "lu_unpack", []*tensor.Tensor{outP, outL, outU}, lu, pivots); err != nil {
 		return
 	}
@@ -3383,7 +3393,7 @@ func recordLuUnpack(c dispatch.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor,
 	return
 }
 
-func recordLinalgLdlFactorEx(c dispatch.Ctx, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgLdlFactorEx(c dispatch.Context, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.ldl_factor_ex", []*tensor.Tensor{outLD, outPivots, outInfo}, self); err != nil {
 		return
 	}
@@ -3396,14 +3406,14 @@ func recordLinalgLdlFactorEx(c dispatch.Ctx, outLD, outPivots, outInfo, self *te
 	return
 }
 
-func recordLinalgLdlFactor(c dispatch.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
+func recordLinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor, hermitian bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.ldl_factor", []*tensor.Tensor{outLD, outPivots}, self); err != nil {
 		return
 	}
 	return dispatch.Composed().LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
 
-func recordGeqrf(c dispatch.Ctx, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
+func recordGeqrf(c dispatch.Context, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
 	if err = plain(c, "geqrf", []*tensor.Tensor{outA, outTau}, self); err != nil {
 		return
 	}
@@ -3416,7 +3426,7 @@ func recordGeqrf(c dispatch.Ctx, outA, outTau, self *tensor.Tensor) (aResult *te
 	return
 }
 
-func recordLinalgQr(c dispatch.Ctx, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+func recordLinalgQr(c dispatch.Context, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.qr", []*tensor.Tensor{outQ, outR}, a); err != nil {
 		return
 	}
@@ -3439,19 +3449,19 @@ func recordLinalgQr(c dispatch.Ctx, outQ, outR, a *tensor.Tensor, mode string) (
 	return
 }
 
-func recordQr(c dispatch.Ctx, outQ, outR, self *tensor.Tensor, some bool) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
+func recordQr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
 	if err = plain(c, "qr", []*tensor.Tensor{outQ, outR}, self); err != nil {
 		return
 	}
 	return dispatch.Composed().Qr(c, outQ, outR, self, some)
 }
 
-func recordLinalgHouseholderProduct(c dispatch.Ctx, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgHouseholderProduct(c dispatch.Context, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, input, tau) {
-		return c.Past(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
+		return c.Excluding(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).LinalgHouseholderProduct(m.of(out), m.of(input), m.of(tau))
+		return c.Excluding(tensor.Gradient).LinalgHouseholderProduct(m.of(out), m.of(input), m.of(tau))
 	}, out, input, tau); err != nil {
 		return
 	}
@@ -3461,12 +3471,12 @@ func recordLinalgHouseholderProduct(c dispatch.Ctx, out, input, tau *tensor.Tens
 	return
 }
 
-func recordOrmqr(c dispatch.Ctx, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
+func recordOrmqr(c dispatch.Context, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self, tau, other) {
-		return c.Past(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
+		return c.Excluding(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).Ormqr(m.of(out), m.of(self), m.of(tau), m.of(other), left, transpose)
+		return c.Excluding(tensor.Gradient).Ormqr(m.of(out), m.of(self), m.of(tau), m.of(other), left, transpose)
 	}, out, self, tau, other); err != nil {
 		return
 	}
@@ -3478,7 +3488,7 @@ func recordOrmqr(c dispatch.Ctx, out, self, tau, other *tensor.Tensor, left, tra
 	return
 }
 
-func recordLinalgMatrixSqrth(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
 	if err != nil {
 		return
@@ -3497,7 +3507,7 @@ func recordLinalgMatrixSqrth(c dispatch.Ctx, out, self *tensor.Tensor) (result *
 	return
 }
 
-func recordLyapunov(c dispatch.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLyapunov(c dispatch.Context, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "lyapunov", "LyapunovBackward0", nil, h, g)
 	if err != nil {
 		return
@@ -3524,7 +3534,7 @@ func recordLyapunov(c dispatch.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordLinalgPolar(c dispatch.Ctx, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
+func recordLinalgPolar(c dispatch.Context, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.polar", []*tensor.Tensor{outU, outH}, a); err != nil {
 		return
 	}
@@ -3552,7 +3562,7 @@ func recordLinalgPolar(c dispatch.Ctx, outU, outH, a *tensor.Tensor) (UResult *t
 	return
 }
 
-func recordLinalgDet(c dispatch.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgDet(c dispatch.Context, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.det", "LinalgDetBackward0", out, a)
 	if err != nil {
 		return
@@ -3576,7 +3586,7 @@ func recordLinalgDet(c dispatch.Ctx, out, a *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordLinalgSlogdet(c dispatch.Ctx, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
+func recordLinalgSlogdet(c dispatch.Context, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.slogdet", []*tensor.Tensor{outSign, outLog}, a); err != nil {
 		return
 	}
@@ -3603,14 +3613,14 @@ func recordLinalgSlogdet(c dispatch.Ctx, outSign, outLog, a *tensor.Tensor) (sig
 	return
 }
 
-func recordLogdet(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogdet(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Logdet(c, self)
 	named(since, either(self.DType().IsComplex(), "", "WhereBackward0"), result)
 	return
 }
 
-func recordLinalgVectorNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgVectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
@@ -3635,43 +3645,43 @@ func recordLinalgVectorNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.
 	return
 }
 
-func recordLinalgMatrixNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordLinalgMatrixNormStrOrd(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordLinalgNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordLinalgNormOrdStr(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
-func recordFrobeniusNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordFrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "frobenius_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
 	})
 }
 
-func recordNuclearNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordNuclearNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "nuclear_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NuclearNorm(c, made, self, dim, keepdim)
 	})
 }
 
-func recordLinalgCond(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordLinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgCond(c, made, self, p)
@@ -3680,13 +3690,13 @@ func recordLinalgCond(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar) 
 	return
 }
 
-func recordLinalgCondPStr(c dispatch.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
+func recordLinalgCondPStr(c dispatch.Context, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgCondPStr(c, made, self, p)
 	})
 }
 
-func recordLinalgMatrixRank(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRank(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3696,7 +3706,7 @@ func recordLinalgMatrixRank(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol
 	return
 }
 
-func recordLinalgMatrixRankAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRankAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3706,7 +3716,7 @@ func recordLinalgMatrixRankAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol 
 	return
 }
 
-func recordLinalgMatrixRankTol(c dispatch.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRankTol(c dispatch.Context, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3716,7 +3726,7 @@ func recordLinalgMatrixRankTol(c dispatch.Ctx, out, self *tensor.Tensor, tol flo
 	return
 }
 
-func recordLinalgMatrixRankTolTensor(c dispatch.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgMatrixRankTolTensor(c dispatch.Context, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
@@ -3726,7 +3736,7 @@ func recordLinalgMatrixRankTolTensor(c dispatch.Ctx, out, self, tol *tensor.Tens
 	return
 }
 
-func recordLinalgPinv(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinv(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3750,7 +3760,7 @@ func recordLinalgPinv(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *floa
 	return
 }
 
-func recordLinalgPinvAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinvAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3774,7 +3784,7 @@ func recordLinalgPinvAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tenso
 	return
 }
 
-func recordLinalgPinvRcond(c dispatch.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinvRcond(c dispatch.Context, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3798,7 +3808,7 @@ func recordLinalgPinvRcond(c dispatch.Ctx, out, self *tensor.Tensor, rcond float
 	return
 }
 
-func recordLinalgPinvRcondTensor(c dispatch.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgPinvRcondTensor(c dispatch.Context, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
@@ -3822,7 +3832,7 @@ func recordLinalgPinvRcondTensor(c dispatch.Ctx, out, self, rcond *tensor.Tensor
 	return
 }
 
-func recordLinalgSolveEx(c dispatch.Ctx, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgSolveEx(c dispatch.Context, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.solve_ex", []*tensor.Tensor{outResult, outInfo}, a, b); err != nil {
 		return
 	}
@@ -3853,13 +3863,13 @@ func recordLinalgSolveEx(c dispatch.Ctx, outResult, outInfo, a, b *tensor.Tensor
 	return
 }
 
-func recordLinalgSolve(c dispatch.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
+func recordLinalgSolve(c dispatch.Context, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgSolve(c, made, a, b, left)
 	})
 }
 
-func recordLinalgInvEx(c dispatch.Ctx, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
+func recordLinalgInvEx(c dispatch.Context, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.inv_ex", []*tensor.Tensor{outInverse, outInfo}, a); err != nil {
 		return
 	}
@@ -3881,11 +3891,11 @@ func recordLinalgInvEx(c dispatch.Ctx, outInverse, outInfo, a *tensor.Tensor, ch
 	return
 }
 
-func recordLinalgInv(c dispatch.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgInv(c dispatch.Context, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().LinalgInv(c, made, a) })
 }
 
-func recordLinalgSolveTriangular(c dispatch.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
+func recordLinalgSolveTriangular(c dispatch.Context, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
 	if err != nil {
 		return
@@ -3913,7 +3923,7 @@ func recordLinalgSolveTriangular(c dispatch.Ctx, out, self, b *tensor.Tensor, up
 	return
 }
 
-func recordTriangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
+func recordTriangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
 	if err = plain(c, "triangular_solve", []*tensor.Tensor{outSolution, outA}, self, a); err != nil {
 		return
 	}
@@ -3923,7 +3933,7 @@ func recordTriangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Te
 	return
 }
 
-func recordLinalgLuSolve(c dispatch.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
+func recordLinalgLuSolve(c dispatch.Context, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "linalg.lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
@@ -3932,7 +3942,7 @@ func recordLinalgLuSolve(c dispatch.Ctx, out, lu, pivots, b *tensor.Tensor, left
 	return
 }
 
-func recordLuSolve(c dispatch.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLuSolve(c dispatch.Context, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LuSolve(c, made, self, lu, pivots)
@@ -3941,7 +3951,7 @@ func recordLuSolve(c dispatch.Ctx, out, self, lu, pivots *tensor.Tensor) (result
 	return
 }
 
-func recordCholeskySolve(c dispatch.Ctx, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordCholeskySolve(c dispatch.Context, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
 	if err != nil {
 		return
@@ -3960,7 +3970,7 @@ func recordCholeskySolve(c dispatch.Ctx, out, self, l *tensor.Tensor, upper bool
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.CholeskySolve(nil, s.consume(s.take(0)), s.saved(l_), upper)))
+				return s.release(1, s.Track(s.c.CholeskySolve(nil, s.consume(s.take(0)), s.saved(l_), upper)))
 			}
 			return s.release(1, s.choleskySolveGradient(s.consume(s.take(0)), s.saved(l_), s.saved(result_), upper))
 		}
@@ -3969,7 +3979,7 @@ func recordCholeskySolve(c dispatch.Ctx, out, self, l *tensor.Tensor, upper bool
 	return
 }
 
-func recordCholeskyInverse(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
+func recordCholeskyInverse(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
 	if err != nil {
 		return
@@ -3993,7 +4003,7 @@ func recordCholeskyInverse(c dispatch.Ctx, out, self *tensor.Tensor, upper bool)
 	return
 }
 
-func recordLinalgLdlSolve(c dispatch.Ctx, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
+func recordLinalgLdlSolve(c dispatch.Context, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
 	if err != nil {
 		return
@@ -4003,7 +4013,7 @@ func recordLinalgLdlSolve(c dispatch.Ctx, out, ld, pivots, b *tensor.Tensor, her
 	return
 }
 
-func recordLinalgLstsq(c dispatch.Ctx, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
+func recordLinalgLstsq(c dispatch.Context, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.lstsq", []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, self, b); err != nil {
 		return
 	}
@@ -4035,7 +4045,7 @@ func recordLinalgLstsq(c dispatch.Ctx, outSolution, outResiduals, outRank, outSi
 	return
 }
 
-func recordLinalgEigh(c dispatch.Ctx, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+func recordLinalgEigh(c dispatch.Context, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.eigh", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
 		return
 	}
@@ -4058,19 +4068,19 @@ func recordLinalgEigh(c dispatch.Ctx, outValues, outVectors, self *tensor.Tensor
 	return
 }
 
-func recordLinalgEigvalsh(c dispatch.Ctx, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
+func recordLinalgEigvalsh(c dispatch.Context, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
-		return c.Past(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
+		return c.Excluding(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).LinalgEigvalsh(m.of(out), m.of(self), uplo)
+		return c.Excluding(tensor.Gradient).LinalgEigvalsh(m.of(out), m.of(self), uplo)
 	}, out, self); err != nil {
 		return
 	}
 	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
 }
 
-func recordLinalgEig(c dispatch.Ctx, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+func recordLinalgEig(c dispatch.Context, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.eig", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
 		return
 	}
@@ -4094,19 +4104,19 @@ func recordLinalgEig(c dispatch.Ctx, outValues, outVectors, self *tensor.Tensor)
 	return
 }
 
-func recordLinalgEigvals(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLinalgEigvals(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
-		return c.Past(tensor.Gradient).LinalgEigvals(out, self)
+		return c.Excluding(tensor.Gradient).LinalgEigvals(out, self)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).LinalgEigvals(m.of(out), m.of(self))
+		return c.Excluding(tensor.Gradient).LinalgEigvals(m.of(out), m.of(self))
 	}, out, self); err != nil {
 		return
 	}
 	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
 }
 
-func recordLinalgSvd(c dispatch.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
+func recordLinalgSvd(c dispatch.Context, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
 	if err = plain(c, "linalg.svd", []*tensor.Tensor{outU, outS, outVh}, a); err != nil {
 		return
 	}
@@ -4130,26 +4140,26 @@ func recordLinalgSvd(c dispatch.Ctx, outU, outS, outVh, a *tensor.Tensor, fullMa
 	return
 }
 
-func recordSvd(c dispatch.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (UResult *tensor.Tensor, SResult *tensor.Tensor, VResult *tensor.Tensor, err error) {
+func recordSvd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (UResult *tensor.Tensor, SResult *tensor.Tensor, VResult *tensor.Tensor, err error) {
 	if err = plain(c, "svd", []*tensor.Tensor{outU, outS, outV}, self); err != nil {
 		return
 	}
 	return dispatch.Composed().Svd(c, outU, outS, outV, self, some, computeUV)
 }
 
-func recordLinalgSvdvals(c dispatch.Ctx, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
+func recordLinalgSvdvals(c dispatch.Context, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
 	if !recording(c, out, a) {
-		return c.Past(tensor.Gradient).LinalgSvdvals(out, a, driver)
+		return c.Excluding(tensor.Gradient).LinalgSvdvals(out, a, driver)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).LinalgSvdvals(m.of(out), m.of(a), driver)
+		return c.Excluding(tensor.Gradient).LinalgSvdvals(m.of(out), m.of(a), driver)
 	}, out, a); err != nil {
 		return
 	}
 	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
 
-func recordLobpcg(c dispatch.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+func recordLobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "lobpcg", "LobpcgBackward0", nil, a)
 	if err != nil {
 		return
@@ -4174,7 +4184,7 @@ func recordLobpcg(c dispatch.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tens
 	return
 }
 
-func recordLogicalAnd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalAnd(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_and", "LogicalAndBackward0", out, self)
 	if err != nil {
 		return
@@ -4184,7 +4194,7 @@ func recordLogicalAnd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *
 	return
 }
 
-func recordLogicalOr(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalOr(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_or", "LogicalOrBackward0", out, self)
 	if err != nil {
 		return
@@ -4194,7 +4204,7 @@ func recordLogicalOr(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 	return
 }
 
-func recordLogicalXor(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalXor(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_xor", "LogicalXorBackward0", out, self)
 	if err != nil {
 		return
@@ -4204,7 +4214,7 @@ func recordLogicalXor(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *
 	return
 }
 
-func recordLogicalNot(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogicalNot(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "logical_not", "LogicalNotBackward0", out, self)
 	if err != nil {
 		return
@@ -4214,7 +4224,7 @@ func recordLogicalNot(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordBitwiseAnd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseAnd(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_and", "BitwiseAndBackward0", out, self)
 	if err != nil {
 		return
@@ -4224,7 +4234,7 @@ func recordBitwiseAnd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *
 	return
 }
 
-func recordBitwiseOr(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseOr(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_or", "BitwiseOrBackward0", out, self)
 	if err != nil {
 		return
@@ -4234,7 +4244,7 @@ func recordBitwiseOr(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 	return
 }
 
-func recordBitwiseXor(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseXor(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_xor", "BitwiseXorBackward0", out, self)
 	if err != nil {
 		return
@@ -4244,7 +4254,7 @@ func recordBitwiseXor(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *
 	return
 }
 
-func recordBitwiseNot(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseNot(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_not", "BitwiseNotBackward0", out, self)
 	if err != nil {
 		return
@@ -4254,7 +4264,7 @@ func recordBitwiseNot(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordBitwiseLeftShift(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseLeftShift(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_left_shift", "BitwiseLeftShiftBackward0", out, self)
 	if err != nil {
 		return
@@ -4264,7 +4274,7 @@ func recordBitwiseLeftShift(c dispatch.Ctx, out, self, other *tensor.Tensor) (re
 	return
 }
 
-func recordBitwiseRightShift(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBitwiseRightShift(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bitwise_right_shift", "BitwiseRightShiftBackward0", out, self)
 	if err != nil {
 		return
@@ -4274,7 +4284,7 @@ func recordBitwiseRightShift(c dispatch.Ctx, out, self, other *tensor.Tensor) (r
 	return
 }
 
-func recordMatmul(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMatmul(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
 	if err != nil {
 		return
@@ -4303,7 +4313,7 @@ func recordMatmul(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordMm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mm", "MmBackward0", out, self, mat2)
 	if err != nil {
 		return
@@ -4330,7 +4340,7 @@ func recordMm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Te
 	return
 }
 
-func recordBmm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordBmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bmm", "BmmBackward0", out, self, mat2)
 	if err != nil {
 		return
@@ -4346,16 +4356,16 @@ func recordBmm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
+				return s.release(1, s.Track(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.release(1, s.Keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordMv(c dispatch.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMv(c dispatch.Context, out, self, vec *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mv", "MvBackward0", out, self, vec)
 	if err != nil {
 		return
@@ -4371,16 +4381,16 @@ func recordMv(c dispatch.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))
+				return s.release(1, s.Track(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))
 			}
-			return s.release(1, s.Keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordDot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDot(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "dot", "DotBackward0", out, self, other)
 	if err != nil {
 		return
@@ -4405,7 +4415,7 @@ func recordDot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordVdot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordVdot(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "vdot", "VdotBackward0", out, self, other)
 	if err != nil {
 		return
@@ -4430,7 +4440,7 @@ func recordVdot(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordInner(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordInner(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "inner", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Inner(c, made, self, other)
@@ -4439,7 +4449,7 @@ func recordInner(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordOuter(c dispatch.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordOuter(c dispatch.Context, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "outer", "MulBackward0", out, self, vec2)
 	if err != nil {
 		return
@@ -4455,16 +4465,16 @@ func recordOuter(c dispatch.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.Keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
+				return s.Track(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
 			}
-			return s.release(1, s.Keep(s.c.Mv(nil, s.consume(s.Keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
+			return s.release(1, s.Track(s.c.Mv(nil, s.consume(s.Track(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordAddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addmm", "AddmmBackward0", out, self, mat1, mat2)
 	if err != nil {
 		return
@@ -4493,7 +4503,7 @@ func recordAddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alp
 	return
 }
 
-func recordBaddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordBaddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "baddbmm", "BaddbmmBackward0", out, self, batch1, batch2)
 	if err != nil {
 		return
@@ -4511,16 +4521,16 @@ func recordBaddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, bet
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordAddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addbmm", "AddbmmBackward0", out, self, batch1, batch2)
 	if err != nil {
 		return
@@ -4538,16 +4548,16 @@ func recordAddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordAddmv(c dispatch.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddmv(c dispatch.Context, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addmv", "AddmvBackward0", out, self, mat, vec)
 	if err != nil {
 		return
@@ -4565,16 +4575,16 @@ func recordAddmv(c dispatch.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordAddr(c dispatch.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordAddr(c dispatch.Context, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "addr", "AddrBackward0", out, self, vec1, vec2)
 	if err != nil {
 		return
@@ -4592,16 +4602,16 @@ func recordAddr(c dispatch.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alph
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.Keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.Track(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mv(nil, s.consume(s.Keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Mv(nil, s.consume(s.Track(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordTensordot(c dispatch.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
+func recordTensordot(c dispatch.Context, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Tensordot(c, made, self, other, dims)
@@ -4610,7 +4620,7 @@ func recordTensordot(c dispatch.Ctx, out, self, other *tensor.Tensor, dims int64
 	return
 }
 
-func recordTensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
+func recordTensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
@@ -4619,7 +4629,7 @@ func recordTensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSe
 	return
 }
 
-func recordKron(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordKron(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "kron", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Kron(c, made, self, other)
@@ -4628,7 +4638,7 @@ func recordKron(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordCdist(c dispatch.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
+func recordCdist(c dispatch.Context, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cdist", "CdistBackward0", nil, x1, x2)
 	if err != nil {
 		return
@@ -4650,13 +4660,13 @@ func recordCdist(c dispatch.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) 
 			case 0:
 				return s.release(1, s.cdistGradient(s.consume(s.take(0)), s.saved(x1_), s.saved(x2_), p, mode, s.saved(result_)))
 			}
-			return s.release(2, s.cdistGradient(s.consume(s.release(1, s.Keep(s.c.Transpose(nil, s.consume(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.consume(s.Keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
+			return s.release(2, s.cdistGradient(s.consume(s.release(1, s.Track(s.c.Transpose(nil, s.consume(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.consume(s.Track(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
 	return
 }
 
-func recordPdist(c dispatch.Ctx, self *tensor.Tensor, p float64) (result *tensor.Tensor, err error) {
+func recordPdist(c dispatch.Context, self *tensor.Tensor, p float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pdist", "PdistBackward0", nil, self)
 	if err != nil {
 		return
@@ -4679,7 +4689,7 @@ func recordPdist(c dispatch.Ctx, self *tensor.Tensor, p float64) (result *tensor
 	return
 }
 
-func recordNnLeakyRelu(c dispatch.Ctx, out, self *tensor.Tensor, slope float64) (result *tensor.Tensor, err error) {
+func recordNnLeakyRelu(c dispatch.Context, out, self *tensor.Tensor, slope float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.leaky_relu", "LeakyReluBackward0", out, self)
 	if err != nil {
 		return
@@ -4693,7 +4703,7 @@ func recordNnLeakyRelu(c dispatch.Ctx, out, self *tensor.Tensor, slope float64) 
 	result, err = r.c.NnLeakyRelu(out, self, slope)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
+			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4701,7 +4711,7 @@ func recordNnLeakyRelu(c dispatch.Ctx, out, self *tensor.Tensor, slope float64) 
 	return
 }
 
-func recordNnPreluEach(c dispatch.Ctx, self, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnPreluEach(c dispatch.Context, self, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.prelu_each", "PreluKernelBackward0", nil, self, weight)
 	if err != nil {
 		return
@@ -4717,16 +4727,16 @@ func recordNnPreluEach(c dispatch.Ctx, self, weight *tensor.Tensor) (result *ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
+				return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
 			}
-			return s.release(1, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.saved(weight_)))
+			return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.saved(weight_)))
 		}
 		r.node.cut = always
 	}
 	return
 }
 
-func recordNnPiecewiseGradient(c dispatch.Ctx, given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (result *tensor.Tensor, err error) {
+func recordNnPiecewiseGradient(c dispatch.Context, given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.piecewise_gradient", "PiecewiseGradientBackward0", nil, given, self)
 	if err != nil {
 		return
@@ -4741,7 +4751,7 @@ func recordNnPiecewiseGradient(c dispatch.Ctx, given, self *tensor.Tensor, low, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), low, high, inside, outside, closed)))
+				return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), low, high, inside, outside, closed)))
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -4750,7 +4760,7 @@ func recordNnPiecewiseGradient(c dispatch.Ctx, given, self *tensor.Tensor, low, 
 	return
 }
 
-func recordNnHardtanh(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordNnHardtanh(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.hardtanh", "HardtanhBackward0", out, self)
 	if err != nil {
 		return
@@ -4763,7 +4773,7 @@ func recordNnHardtanh(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.
 	result, err = r.c.NnHardtanh(out, self, low, high)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), s.numberOf(low), s.numberOf(high), 1.0, 0.0, false)))
+			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), s.numberOf(low), s.numberOf(high), 1.0, 0.0, false)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4771,7 +4781,7 @@ func recordNnHardtanh(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.
 	return
 }
 
-func recordNnRelu6(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnRelu6(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.relu6", "HardtanhBackward0", out, self)
 	if err != nil {
 		return
@@ -4784,7 +4794,7 @@ func recordNnRelu6(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.NnRelu6(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), 0.0, 6.0, 1.0, 0.0, false)))
+			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), 0.0, 6.0, 1.0, 0.0, false)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4792,7 +4802,7 @@ func recordNnRelu6(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordThreshold(c dispatch.Ctx, out, self *tensor.Tensor, limit, value dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordThreshold(c dispatch.Context, out, self *tensor.Tensor, limit, value dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "threshold", "ThresholdBackward0", out, self)
 	if err != nil {
 		return
@@ -4805,7 +4815,7 @@ func recordThreshold(c dispatch.Ctx, out, self *tensor.Tensor, limit, value dtyp
 	result, err = r.c.Threshold(out, self, limit, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), s.numberOf(limit), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), s.numberOf(limit), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4813,7 +4823,7 @@ func recordThreshold(c dispatch.Ctx, out, self *tensor.Tensor, limit, value dtyp
 	return
 }
 
-func recordHardshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
+func recordHardshrink(c dispatch.Context, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "hardshrink", "HardshrinkBackward0", out, self)
 	if err != nil {
 		return
@@ -4826,7 +4836,7 @@ func recordHardshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64) (
 	result, err = r.c.Hardshrink(out, self, lambd)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4834,7 +4844,7 @@ func recordHardshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64) (
 	return
 }
 
-func recordNnSoftshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
+func recordNnSoftshrink(c dispatch.Context, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.softshrink", "SoftshrinkBackward0", out, self)
 	if err != nil {
 		return
@@ -4847,7 +4857,7 @@ func recordNnSoftshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64)
 	result, err = r.c.NnSoftshrink(out, self, lambd)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4855,7 +4865,7 @@ func recordNnSoftshrink(c dispatch.Ctx, out, self *tensor.Tensor, lambd float64)
 	return
 }
 
-func recordNnHardsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnHardsigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.hardsigmoid", "HardsigmoidBackward0", out, self)
 	if err != nil {
 		return
@@ -4868,7 +4878,7 @@ func recordNnHardsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tens
 	result, err = r.c.NnHardsigmoid(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -3.0, 3.0, 0.16666666666666666, 0.0, false)))
+			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -3.0, 3.0, 0.16666666666666666, 0.0, false)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4876,7 +4886,7 @@ func recordNnHardsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tens
 	return
 }
 
-func recordNnHardswish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnHardswish(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.hardswish", "HardswishBackward0", out, self)
 	if err != nil {
 		return
@@ -4889,7 +4899,7 @@ func recordNnHardswish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.NnHardswish(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnHardswishGradient(s.consume(s.take(0)), s.saved(self_))))
+			return s.release(1, s.Track(s.c.NnHardswishGradient(s.consume(s.take(0)), s.saved(self_))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4897,21 +4907,21 @@ func recordNnHardswish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordNnHardswishGradient(c dispatch.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnHardswishGradient(c dispatch.Context, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
-		return c.Past(tensor.Gradient).NnHardswishGradient(given, self)
+		return c.Excluding(tensor.Gradient).NnHardswishGradient(given, self)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NnHardswishGradient(m.of(given), m.of(self))
+		return c.Excluding(tensor.Gradient).NnHardswishGradient(m.of(given), m.of(self))
 	}, given, self); err != nil {
 		return
 	}
 	return compose(c, "nn.hardswish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
-		return s.binary('*', given, s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Le(nil, self, s.int(-3)))), s.int(0), s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Lt(nil, self, s.int(3)))), s.consume(s.binary('+', s.div(self, s.int(3)), s.float(0.5), left)), s.int(1)))))))), right)
+		return s.binary('*', given, s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Le(nil, self, s.int(-3)))), s.int(0), s.consume(s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Lt(nil, self, s.int(3)))), s.consume(s.binary('+', s.div(self, s.int(3)), s.float(0.5), left)), s.int(1)))))))), right)
 	})
 }
 
-func recordNnElu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
+func recordNnElu(c dispatch.Context, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.elu", "EluBackward0", out, self)
 	if err != nil {
 		return
@@ -4925,7 +4935,7 @@ func recordNnElu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (resul
 	result, err = r.c.NnElu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
+			return s.release(1, s.Track(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4933,7 +4943,7 @@ func recordNnElu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (resul
 	return
 }
 
-func recordCelu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
+func recordCelu(c dispatch.Context, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "celu", "CeluBackward0", out, self)
 	if err != nil {
 		return
@@ -4947,7 +4957,7 @@ func recordCelu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (result
 	result, err = r.c.Celu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
+			return s.release(1, s.Track(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4955,7 +4965,7 @@ func recordCelu(c dispatch.Ctx, out, self *tensor.Tensor, alpha float64) (result
 	return
 }
 
-func recordSelu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSelu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "selu", "EluBackward0", out, self)
 	if err != nil {
 		return
@@ -4968,7 +4978,7 @@ func recordSelu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.Selu(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0507009873554805, 1.7580993408473766, 1.0)))
+			return s.release(1, s.Track(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0507009873554805, 1.7580993408473766, 1.0)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4976,21 +4986,21 @@ func recordSelu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordNnEluGradient(c dispatch.Ctx, given, self *tensor.Tensor, positive, negative, divisor float64) (result *tensor.Tensor, err error) {
+func recordNnEluGradient(c dispatch.Context, given, self *tensor.Tensor, positive, negative, divisor float64) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
-		return c.Past(tensor.Gradient).NnEluGradient(given, self, positive, negative, divisor)
+		return c.Excluding(tensor.Gradient).NnEluGradient(given, self, positive, negative, divisor)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NnEluGradient(m.of(given), m.of(self), positive, negative, divisor)
+		return c.Excluding(tensor.Gradient).NnEluGradient(m.of(given), m.of(self), positive, negative, divisor)
 	}, given, self); err != nil {
 		return
 	}
 	return compose(c, "nn.elu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
-		return s.release(3, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, self, s.int(0)))), s.consume(s.mul(given, s.float(positive))), s.consume(s.binary('*', s.mul(given, s.float((negative/divisor))), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('/', s.Keep(s.c.ClampMax(nil, self, s.int(0))), s.float(divisor), left))))), left|right)))))
+		return s.release(3, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, self, s.int(0)))), s.consume(s.mul(given, s.float(positive))), s.consume(s.binary('*', s.mul(given, s.float((negative/divisor))), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('/', s.Track(s.c.ClampMax(nil, self, s.int(0))), s.float(divisor), left))))), left|right)))))
 	})
 }
 
-func recordNnSoftplus(c dispatch.Ctx, out, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
+func recordNnSoftplus(c dispatch.Context, out, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.softplus", "SoftplusBackward0", out, self)
 	if err != nil {
 		return
@@ -5003,7 +5013,7 @@ func recordNnSoftplus(c dispatch.Ctx, out, self *tensor.Tensor, beta, threshold 
 	result, err = r.c.NnSoftplus(out, self, beta, threshold)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), beta, threshold)))
+			return s.release(1, s.Track(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), beta, threshold)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5011,7 +5021,7 @@ func recordNnSoftplus(c dispatch.Ctx, out, self *tensor.Tensor, beta, threshold 
 	return
 }
 
-func recordNnLogsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnLogsigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.logsigmoid", "LogSigmoidBackward0", out, self)
 	if err != nil {
 		return
@@ -5024,7 +5034,7 @@ func recordNnLogsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tenso
 	result, err = r.c.NnLogsigmoid(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), -1.0, s.infinity())))
+			return s.release(1, s.Track(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), -1.0, s.infinity())))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5032,21 +5042,21 @@ func recordNnLogsigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordNnSoftplusGradient(c dispatch.Ctx, given, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
+func recordNnSoftplusGradient(c dispatch.Context, given, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
-		return c.Past(tensor.Gradient).NnSoftplusGradient(given, self, beta, threshold)
+		return c.Excluding(tensor.Gradient).NnSoftplusGradient(given, self, beta, threshold)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NnSoftplusGradient(m.of(given), m.of(self), beta, threshold)
+		return c.Excluding(tensor.Gradient).NnSoftplusGradient(m.of(given), m.of(self), beta, threshold)
 	}, given, self); err != nil {
 		return
 	}
 	return compose(c, "nn.softplus_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
-		return s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.sigmoid(s.consume(s.mul(self, s.float(beta))))), right)))))
+		return s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.sigmoid(s.consume(s.mul(self, s.float(beta))))), right)))))
 	})
 }
 
-func recordNnGelu(c dispatch.Ctx, out, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
+func recordNnGelu(c dispatch.Context, out, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.gelu", "GeluBackward0", out, self)
 	if err != nil {
 		return
@@ -5059,7 +5069,7 @@ func recordNnGelu(c dispatch.Ctx, out, self *tensor.Tensor, approximate string) 
 	result, err = r.c.NnGelu(out, self, approximate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnGeluGradient(s.consume(s.take(0)), s.saved(self_), approximate)))
+			return s.release(1, s.Track(s.c.NnGeluGradient(s.consume(s.take(0)), s.saved(self_), approximate)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5067,12 +5077,12 @@ func recordNnGelu(c dispatch.Ctx, out, self *tensor.Tensor, approximate string) 
 	return
 }
 
-func recordNnGeluGradient(c dispatch.Ctx, given, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
+func recordNnGeluGradient(c dispatch.Context, given, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
-		return c.Past(tensor.Gradient).NnGeluGradient(given, self, approximate)
+		return c.Excluding(tensor.Gradient).NnGeluGradient(given, self, approximate)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NnGeluGradient(m.of(given), m.of(self), approximate)
+		return c.Excluding(tensor.Gradient).NnGeluGradient(m.of(given), m.of(self), approximate)
 	}, given, self); err != nil {
 		return
 	}
@@ -5081,7 +5091,7 @@ func recordNnGeluGradient(c dispatch.Ctx, given, self *tensor.Tensor, approximat
 	})
 }
 
-func recordNnSilu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSilu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.silu", "SiluBackward0", out, self)
 	if err != nil {
 		return
@@ -5096,7 +5106,7 @@ func recordNnSilu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cond(selfIsComplex, func() *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.siluSlope(s.saved(self_))), left) }, func() *tensor.Tensor {
-				return s.release(1, s.Keep(s.c.NnSiluGradient(s.consume(s.take(0)), s.saved(self_))))
+				return s.release(1, s.Track(s.c.NnSiluGradient(s.consume(s.take(0)), s.saved(self_))))
 			})
 		}
 		r.node.cut = always
@@ -5105,19 +5115,19 @@ func recordNnSilu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordNnSiluGradient(c dispatch.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSiluGradient(c dispatch.Context, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
-		return c.Past(tensor.Gradient).NnSiluGradient(given, self)
+		return c.Excluding(tensor.Gradient).NnSiluGradient(given, self)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NnSiluGradient(m.of(given), m.of(self))
+		return c.Excluding(tensor.Gradient).NnSiluGradient(m.of(given), m.of(self))
 	}, given, self); err != nil {
 		return
 	}
 	return compose(c, "nn.silu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.siluSlope(self)) })
 }
 
-func recordNnMish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnMish(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.mish", "MishBackward0", out, self)
 	if err != nil {
 		return
@@ -5130,7 +5140,7 @@ func recordNnMish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.NnMish(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnMishGradient(s.consume(s.take(0)), s.saved(self_))))
+			return s.release(1, s.Track(s.c.NnMishGradient(s.consume(s.take(0)), s.saved(self_))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5138,19 +5148,19 @@ func recordNnMish(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordNnMishGradient(c dispatch.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnMishGradient(c dispatch.Context, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, given, self) {
-		return c.Past(tensor.Gradient).NnMishGradient(given, self)
+		return c.Excluding(tensor.Gradient).NnMishGradient(given, self)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NnMishGradient(m.of(given), m.of(self))
+		return c.Excluding(tensor.Gradient).NnMishGradient(m.of(given), m.of(self))
 	}, given, self); err != nil {
 		return
 	}
 	return compose(c, "nn.mish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.mishSlope(self)) })
 }
 
-func recordNnTanhshrink(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnTanhshrink(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.tanhshrink", "TanhshrinkBackward0", nil, self)
 	if err != nil {
 		return
@@ -5163,14 +5173,14 @@ func recordNnTanhshrink(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.NnTanhshrink(self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Square(nil, s.consume(s.Keep(s.c.Tanh(nil, s.saved(self_)))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Square(nil, s.consume(s.Track(s.c.Tanh(nil, s.saved(self_)))))))))), left|right)
 		}
 		r.node.cut = always
 	}
 	return
 }
 
-func recordNnSoftsign(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSoftsign(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.softsign", "SoftsignBackward0", nil, self)
 	if err != nil {
 		return
@@ -5190,13 +5200,13 @@ func recordNnSoftsign(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordRrelu(c dispatch.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordRrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	return into(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Rrelu(c, made, self, lower, upper, training, g)
 	})
 }
 
-func recordNnAttention(c dispatch.Ctx, query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (resultResult *tensor.Tensor, lseResult *tensor.Tensor, err error) {
+func recordNnAttention(c dispatch.Context, query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (resultResult *tensor.Tensor, lseResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.attention", "ScaledDotProductFlashAttentionForCpuBackward0", nil, query, k, value, mask)
 	if err != nil {
 		return
@@ -5231,7 +5241,7 @@ func recordNnAttention(c dispatch.Ctx, query, k, value, mask *tensor.Tensor, cau
 	return
 }
 
-func recordNnAttentionGradient(c dispatch.Ctx, given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQueryResult *tensor.Tensor, ofKeyResult *tensor.Tensor, ofValueResult *tensor.Tensor, ofMaskResult *tensor.Tensor, err error) {
+func recordNnAttentionGradient(c dispatch.Context, given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQueryResult *tensor.Tensor, ofKeyResult *tensor.Tensor, ofValueResult *tensor.Tensor, ofMaskResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.attention_gradient", "NotImplemented", nil, given, query, k, value, mask, result, lse)
 	if err != nil {
 		return
@@ -5241,7 +5251,7 @@ func recordNnAttentionGradient(c dispatch.Ctx, given, query, k, value, mask, res
 	return
 }
 
-func recordNnConvolution(c dispatch.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnConvolution(c dispatch.Context, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.convolution", "ConvolutionBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
@@ -5272,7 +5282,7 @@ func recordNnConvolution(c dispatch.Ctx, self, weight, bias *tensor.Tensor, size
 	return
 }
 
-func recordNnConvolutionTranspose(c dispatch.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnConvolutionTranspose(c dispatch.Context, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.convolution_transpose", "ConvolutionBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
@@ -5303,7 +5313,7 @@ func recordNnConvolutionTranspose(c dispatch.Ctx, self, weight, bias *tensor.Ten
 	return
 }
 
-func recordNnConvolutionWeight(c dispatch.Ctx, self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnConvolutionWeight(c dispatch.Context, self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.convolution_weight", "ConvolutionWeightBackward0", nil, self, results)
 	if err != nil {
 		return
@@ -5332,7 +5342,7 @@ func recordNnConvolutionWeight(c dispatch.Ctx, self, results *tensor.Tensor, siz
 	return
 }
 
-func recordDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().Dropout(c, out, self, p, train, g)
 	}
@@ -5341,7 +5351,7 @@ func recordDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bo
 	})
 }
 
-func recordFeatureDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordFeatureDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().FeatureDropout(c, out, self, p, train, g)
 	}
@@ -5350,7 +5360,7 @@ func recordFeatureDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, t
 	})
 }
 
-func recordNnDropout1d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnDropout1d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
 		return dispatch.Composed().NnDropout1d(c, out, self, p, training, g)
 	}
@@ -5359,7 +5369,7 @@ func recordNnDropout1d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, trai
 	})
 }
 
-func recordNnDropout2d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnDropout2d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
 		return dispatch.Composed().NnDropout2d(c, out, self, p, training, g)
 	}
@@ -5368,7 +5378,7 @@ func recordNnDropout2d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, trai
 	})
 }
 
-func recordNnDropout3d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !training) {
 		return dispatch.Composed().NnDropout3d(c, out, self, p, training, g)
 	}
@@ -5377,7 +5387,7 @@ func recordNnDropout3d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, trai
 	})
 }
 
-func recordAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().AlphaDropout(c, out, self, p, train, g)
 	}
@@ -5386,7 +5396,7 @@ func recordAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, tra
 	})
 }
 
-func recordFeatureAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordFeatureAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().FeatureAlphaDropout(c, out, self, p, train, g)
 	}
@@ -5395,19 +5405,19 @@ func recordFeatureAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float
 	})
 }
 
-func recordNnLinear(c dispatch.Ctx, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "nn.linear", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnLinear(c, made, self, weight, bias)
 	})
 }
 
-func recordNnNormalize(c dispatch.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
+func recordNnNormalize(c dispatch.Context, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
 	return into(c, "nn.normalize", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnNormalize(c, made, self, p, dim, eps)
 	})
 }
 
-func recordPixelShuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+func recordPixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pixel_shuffle", "PixelShuffleBackward0", nil, self)
 	if err != nil {
 		return
@@ -5415,13 +5425,13 @@ func recordPixelShuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (resu
 	result, err = r.c.PixelShuffle(self, factor)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.PixelUnshuffle(s.consume(s.take(0)), factor)))
+			return s.release(1, s.Track(s.c.PixelUnshuffle(s.consume(s.take(0)), factor)))
 		}
 	}
 	return
 }
 
-func recordPixelUnshuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+func recordPixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pixel_unshuffle", "PixelUnshuffleBackward0", nil, self)
 	if err != nil {
 		return
@@ -5429,13 +5439,13 @@ func recordPixelUnshuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (re
 	result, err = r.c.PixelUnshuffle(self, factor)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.PixelShuffle(s.consume(s.take(0)), factor)))
+			return s.release(1, s.Track(s.c.PixelShuffle(s.consume(s.take(0)), factor)))
 		}
 	}
 	return
 }
 
-func recordChannelShuffle(c dispatch.Ctx, self *tensor.Tensor, groups int64) (result *tensor.Tensor, err error) {
+func recordChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "channel_shuffle", "ChannelShuffleBackward0", nil, self)
 	if err != nil {
 		return
@@ -5449,7 +5459,7 @@ func recordChannelShuffle(c dispatch.Ctx, self *tensor.Tensor, groups int64) (re
 	return
 }
 
-func recordNnPadInside(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
+func recordNnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.pad_inside", "PadInsideBackward0", nil, self)
 	if err != nil {
 		return
@@ -5469,7 +5479,7 @@ func recordNnPadInside(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode st
 	return
 }
 
-func recordNnPadGradient(c dispatch.Ctx, given *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
+func recordNnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.pad_gradient", "PadGradientBackward0", nil, given)
 	if err != nil {
 		return
@@ -5478,13 +5488,13 @@ func recordNnPadGradient(c dispatch.Ctx, given *tensor.Tensor, pad []int64, mode
 	if r.finish(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPadInside(s.consume(s.take(0)), pad, mode)))
+			return s.release(1, s.Track(s.c.NnPadInside(s.consume(s.take(0)), pad, mode)))
 		}
 	}
 	return
 }
 
-func recordEmbedding(c dispatch.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (result *tensor.Tensor, err error) {
+func recordEmbedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "embedding", "EmbeddingBackward0", nil, weight)
 	if err != nil {
 		return
@@ -5504,7 +5514,7 @@ func recordEmbedding(c dispatch.Ctx, weight, indices *tensor.Tensor, padding int
 	return
 }
 
-func recordNnBag(c dispatch.Ctx, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (result *tensor.Tensor, err error) {
+func recordNnBag(c dispatch.Context, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.bag", "BagBackward0", nil, weight, values)
 	if err != nil {
 		return
@@ -5531,7 +5541,7 @@ func recordNnBag(c dispatch.Ctx, weight, crow, col, values *tensor.Tensor, x5, x
 	return
 }
 
-func recordNnBinaryCrossEntropyEach(c dispatch.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
 	if err != nil {
 		return
@@ -5547,15 +5557,15 @@ func recordNnBinaryCrossEntropyEach(c dispatch.Ctx, self, target *tensor.Tensor)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Keep(s.c.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
+				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Track(s.c.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
 			}
-			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Keep(s.c.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Keep(s.c.Log(nil, s.saved(self_))), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Track(s.c.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Track(s.c.Log(nil, s.saved(self_))), left|right)), left|right)
 		}
 	}
 	return
 }
 
-func recordNnPick(c dispatch.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.pick", "NllLossBackward0", nil, self)
 	if err != nil {
 		return
@@ -5571,14 +5581,14 @@ func recordNnPick(c dispatch.Ctx, self *tensor.Tensor, dim int64, index *tensor.
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.touched(s.consume(s.release(2, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.ScatterAdd(out, t, dim, s.consume(s.Keep(s.c.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Keep(s.c.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
+				return s.c.ScatterAdd(out, t, dim, s.consume(s.Track(s.c.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Track(s.c.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
 			}))), s.saved(self_)))
 		}
 	}
 	return
 }
 
-func recordNnSquaredError(c dispatch.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnSquaredError(c dispatch.Context, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.squared_error", "MseLossBackward0", nil, self, target)
 	if err != nil {
 		return
@@ -5603,7 +5613,7 @@ func recordNnSquaredError(c dispatch.Ctx, self, target *tensor.Tensor) (result *
 	return
 }
 
-func recordNnHuberEach(c dispatch.Ctx, self, target *tensor.Tensor, delta, scale float64) (result *tensor.Tensor, err error) {
+func recordNnHuberEach(c dispatch.Context, self, target *tensor.Tensor, delta, scale float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.huber_each", "HuberLossBackward0", nil, self, target)
 	if err != nil {
 		return
@@ -5619,16 +5629,16 @@ func recordNnHuberEach(c dispatch.Ctx, self, target *tensor.Tensor, delta, scale
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Keep(s.c.Clamp(nil, s.consume((s.sub(s.saved(self_), s.saved(target_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+				return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Track(s.c.Clamp(nil, s.consume((s.sub(s.saved(self_), s.saved(target_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
 			}
-			return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Keep(s.c.Clamp(nil, s.consume((s.sub(s.saved(target_), s.saved(self_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+			return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Track(s.c.Clamp(nil, s.consume((s.sub(s.saved(target_), s.saved(self_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
 		}
 		r.node.cut = always
 	}
 	return
 }
 
-func recordNnAlignment(c dispatch.Ctx, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (lossesResult *tensor.Tensor, forwardResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+func recordNnAlignment(c dispatch.Context, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (lossesResult *tensor.Tensor, forwardResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.alignment", "CtcLossBackward0", nil, logs)
 	if err != nil {
 		return
@@ -5649,13 +5659,13 @@ func recordNnAlignment(c dispatch.Ctx, logs, targets *tensor.Tensor, times, labe
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnAlignmentGradient(s.consume(s.take(0)), s.saved(logs_), s.saved(targets_), times, labels, blank, finite, s.saved(lossesResult_), s.saved(forwardResult_))))
+			return s.release(1, s.Track(s.c.NnAlignmentGradient(s.consume(s.take(0)), s.saved(logs_), s.saved(targets_), times, labels, blank, finite, s.saved(lossesResult_), s.saved(forwardResult_))))
 		}
 	}
 	return
 }
 
-func recordNnAlignmentGradient(c dispatch.Ctx, given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnAlignmentGradient(c dispatch.Context, given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.alignment_gradient", "NotImplemented", nil, given, logs, targets, losses, forward)
 	if err != nil {
 		return
@@ -5665,7 +5675,7 @@ func recordNnAlignmentGradient(c dispatch.Ctx, given, logs, targets *tensor.Tens
 	return
 }
 
-func recordNnLinearLosses(c dispatch.Ctx, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (result *tensor.Tensor, err error) {
+func recordNnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.linear_losses", "LinearLossesBackward0", nil, self, linear, target, bias)
 	if err != nil {
 		return
@@ -5696,91 +5706,91 @@ func recordNnLinearLosses(c dispatch.Ctx, self, linear, target, bias, weight *te
 	return
 }
 
-func recordNativeLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
+func recordNativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeLayerNorm(c, self, last, weight, bias, eps)
 	named(since, "NativeLayerNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
-func recordLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
+func recordLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().LayerNorm(c, self, last, weight, bias, eps, x6)
 	named(since, "NativeLayerNormBackward0", result)
 	return
 }
 
-func recordNnLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
+func recordNnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnLayerNorm(c, self, last, weight, bias, eps)
 	named(since, "NativeLayerNormBackward0", result)
 	return
 }
 
-func recordRmsNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
+func recordRmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().RmsNorm(c, self, last, weight, eps)
 	named(since, "MulBackward0", result)
 	return
 }
 
-func recordNativeGroupNorm(c dispatch.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
+func recordNativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
 	named(since, "NativeGroupNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
-func recordGroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
+func recordGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GroupNorm(c, self, groups, weight, bias, eps, x6)
 	named(since, "NativeGroupNormBackward0", result)
 	return
 }
 
-func recordNnGroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
+func recordNnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnGroupNorm(c, self, groups, weight, bias, eps)
 	named(since, "NativeGroupNormBackward0", result)
 	return
 }
 
-func recordNativeBatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (outResult *tensor.Tensor, saveMeanResult *tensor.Tensor, saveInvstdResult *tensor.Tensor, err error) {
+func recordNativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (outResult *tensor.Tensor, saveMeanResult *tensor.Tensor, saveInvstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	outResult, saveMeanResult, saveInvstdResult, err = dispatch.Composed().NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
 	named(since, "NativeBatchNormBackward0", outResult, saveMeanResult, saveInvstdResult)
 	return
 }
 
-func recordBatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
+func recordBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
 	named(since, "NativeBatchNormBackward0", result)
 	return
 }
 
-func recordNnBatchNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (result *tensor.Tensor, err error) {
+func recordNnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
 	named(since, "NativeBatchNormBackward0", result)
 	return
 }
 
-func recordInstanceNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
+func recordInstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordNnInstanceNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (result *tensor.Tensor, err error) {
+func recordNnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
 	named(since, "ViewBackward0", result)
 	return
 }
 
-func recordNnNormalizeGroups(c dispatch.Ctx, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+func recordNnNormalizeGroups(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_groups", "NormalizeGroupsBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
@@ -5811,7 +5821,7 @@ func recordNnNormalizeGroups(c dispatch.Ctx, self, weight, bias *tensor.Tensor, 
 	return
 }
 
-func recordNnNormalizeGroupsGradient(c dispatch.Ctx, given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
+func recordNnNormalizeGroupsGradient(c dispatch.Context, given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_groups_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
 	if err != nil {
 		return
@@ -5821,7 +5831,7 @@ func recordNnNormalizeGroupsGradient(c dispatch.Ctx, given, self, mean, rstd, we
 	return
 }
 
-func recordNnNormalizeChannels(c dispatch.Ctx, self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+func recordNnNormalizeChannels(c dispatch.Context, self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_channels", "NormalizeChannelsBackward0", nil, self, weight, bias, mean, rstd)
 	if err != nil {
 		return
@@ -5858,7 +5868,7 @@ func recordNnNormalizeChannels(c dispatch.Ctx, self, weight, bias, mean, rstd *t
 	return
 }
 
-func recordNnNormalizeChannelsGradient(c dispatch.Ctx, given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
+func recordNnNormalizeChannelsGradient(c dispatch.Context, given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_channels_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
 	if err != nil {
 		return
@@ -5868,49 +5878,49 @@ func recordNnNormalizeChannelsGradient(c dispatch.Ctx, given, self, mean, rstd, 
 	return
 }
 
-func recordMaxPool1d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+func recordMaxPool1d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordMaxPool2d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+func recordMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool2DWithIndicesBackward0", result)
 	return
 }
 
-func recordMaxPool3d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+func recordMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool3DWithIndicesBackward0", result)
 	return
 }
 
-func recordMaxPool1dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMaxPool1dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
-func recordNnMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool2DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
 	named(since, "MaxPool3DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordAvgPool1d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
+func recordAvgPool1d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "avg_pool1d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().AvgPool1d(c, made, self, kernel, stride, padding, ceil, includePad)
@@ -5919,7 +5929,7 @@ func recordAvgPool1d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, p
 	return
 }
 
-func recordNnAvgPool2d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+func recordNnAvgPool2d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "nn.avg_pool2d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnAvgPool2d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
@@ -5928,7 +5938,7 @@ func recordNnAvgPool2d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride,
 	return
 }
 
-func recordNnAvgPool3d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+func recordNnAvgPool3d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "nn.avg_pool3d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnAvgPool3d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
@@ -5937,70 +5947,70 @@ func recordNnAvgPool3d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride,
 	return
 }
 
-func recordAdaptiveAvgPool1d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+func recordAdaptiveAvgPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().AdaptiveAvgPool1d(c, self, sizes)
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordNnAdaptiveAvgPool2d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnAdaptiveAvgPool2d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnAdaptiveAvgPool2d(c, self, sizes)
 	named(since, "AdaptiveAvgPool2DBackward0", result)
 	return
 }
 
-func recordNnAdaptiveAvgPool3d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnAdaptiveAvgPool3d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnAdaptiveAvgPool3d(c, self, sizes)
 	named(since, "AdaptiveAvgPool3DBackward0", result)
 	return
 }
 
-func recordAdaptiveMaxPool1d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordAdaptiveMaxPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().AdaptiveMaxPool1d(c, self, sizes)
 	named(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
-func recordNnAdaptiveMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnAdaptiveMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
 	named(since, "AdaptiveMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnAdaptiveMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnAdaptiveMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
 	named(since, "AdaptiveMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnMaxUnpool1d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnMaxUnpool1d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordNnMaxUnpool2d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnMaxUnpool2d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
 	named(since, "MaxUnpool2DBackward0", result)
 	return
 }
 
-func recordNnMaxUnpool3d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+func recordNnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
 	named(since, "MaxUnpool3DBackward0", result)
 	return
 }
 
-func recordNnLargest(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnLargest(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.largest", "LargestBackward0", nil, self)
 	if err != nil {
 		return
@@ -6023,7 +6033,7 @@ func recordNnLargest(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, p
 	return
 }
 
-func recordNnLargestPlaces(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnLargestPlaces(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.largest_places", "LargestPlacesBackward0", nil, self)
 	if err != nil {
 		return
@@ -6047,7 +6057,7 @@ func recordNnLargestPlaces(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, str
 	return
 }
 
-func recordNnFractionalLargest(c dispatch.Ctx, self, samples *tensor.Tensor, sizes, taps []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnFractionalLargest(c dispatch.Context, self, samples *tensor.Tensor, sizes, taps []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.fractional_largest", "FractionalLargestBackward0", nil, self)
 	if err != nil {
 		return
@@ -6071,7 +6081,7 @@ func recordNnFractionalLargest(c dispatch.Ctx, self, samples *tensor.Tensor, siz
 	return
 }
 
-func recordNnAddAtPlaces(c dispatch.Ctx, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnAddAtPlaces(c dispatch.Context, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.add_at_places", "AddAtPlacesBackward0", nil, given)
 	if err != nil {
 		return
@@ -6090,7 +6100,7 @@ func recordNnAddAtPlaces(c dispatch.Ctx, given, indices *tensor.Tensor, sizes []
 	return
 }
 
-func recordNnAverage(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnAverage(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.average", "AverageBackward0", nil, self)
 	if err != nil {
 		return
@@ -6113,7 +6123,7 @@ func recordNnAverage(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, p
 	return
 }
 
-func recordNnAverageGradient(c dispatch.Ctx, given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+func recordNnAverageGradient(c dispatch.Context, given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.average_gradient", "AverageGradientBackward0", nil, given)
 	if err != nil {
 		return
@@ -6131,49 +6141,49 @@ func recordNnAverageGradient(c dispatch.Ctx, given *tensor.Tensor, sizes, taps, 
 	return
 }
 
-func recordNnFractionalMaxPool2d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool2DBackward0", result)
 	return
 }
 
-func recordNnFractionalMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnFractionalMaxPool3d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool3DBackward0", result)
 	return
 }
 
-func recordNnFractionalMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNnFractionalMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 	named(since, "FractionalMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
-func recordNnUnfold(c dispatch.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
+func recordNnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnUnfold(c, self, kernel, dilation, padding, stride)
 	named(since, "Im2ColBackward0", result)
 	return
 }
 
-func recordNnFold(c dispatch.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
+func recordNnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnFold(c, self, sizes, kernel, dilation, padding, stride)
 	named(since, "Col2ImBackward0", result)
 	return
 }
 
-func recordNnColumns(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
+func recordNnColumns(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.columns", "ColumnsBackward0", nil, self)
 	if err != nil {
 		return
@@ -6192,7 +6202,7 @@ func recordNnColumns(c dispatch.Ctx, self *tensor.Tensor, sizes, taps, stride, p
 	return
 }
 
-func recordNnFromColumns(c dispatch.Ctx, given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
+func recordNnFromColumns(c dispatch.Context, given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.from_columns", "FromColumnsBackward0", nil, given)
 	if err != nil {
 		return
@@ -6211,7 +6221,7 @@ func recordNnFromColumns(c dispatch.Ctx, given *tensor.Tensor, sizes, taps, stri
 	return
 }
 
-func recordNnRecurrence(c dispatch.Ctx, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (outputResult *tensor.Tensor, hnResult *tensor.Tensor, cnResult *tensor.Tensor, gatesResult *tensor.Tensor, keptResult *tensor.Tensor, err error) {
+func recordNnRecurrence(c dispatch.Context, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (outputResult *tensor.Tensor, hnResult *tensor.Tensor, cnResult *tensor.Tensor, gatesResult *tensor.Tensor, keptResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.recurrence", "RecurrenceBackward0", nil, x, h, cell, weight, bias)
 	if err != nil {
 		return
@@ -6251,7 +6261,7 @@ func recordNnRecurrence(c dispatch.Ctx, x, h, cell, weight, bias *tensor.Tensor,
 	return
 }
 
-func recordNnRecurrenceGradient(c dispatch.Ctx, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopesResult *tensor.Tensor, ofHxResult *tensor.Tensor, ofCxResult *tensor.Tensor, previousResult *tensor.Tensor, err error) {
+func recordNnRecurrenceGradient(c dispatch.Context, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopesResult *tensor.Tensor, ofHxResult *tensor.Tensor, ofCxResult *tensor.Tensor, previousResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.recurrence_gradient", "NotImplemented", nil, given, givenLast, givenCell, gates, kept, output, h, cell, weight)
 	if err != nil {
 		return
@@ -6261,7 +6271,7 @@ func recordNnRecurrenceGradient(c dispatch.Ctx, given, givenLast, givenCell, gat
 	return
 }
 
-func recordNnConjugate(c dispatch.Ctx, lengths *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNnConjugate(c dispatch.Context, lengths *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.conjugate", "NotImplemented", nil, lengths)
 	if err != nil {
 		return
@@ -6271,7 +6281,7 @@ func recordNnConjugate(c dispatch.Ctx, lengths *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordNnPlaces(c dispatch.Ctx, counts *tensor.Tensor, sequences int64) (result *tensor.Tensor, err error) {
+func recordNnPlaces(c dispatch.Context, counts *tensor.Tensor, sequences int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.places", "NotImplemented", nil, counts)
 	if err != nil {
 		return
@@ -6281,7 +6291,7 @@ func recordNnPlaces(c dispatch.Ctx, counts *tensor.Tensor, sequences int64) (res
 	return
 }
 
-func recordNnResampled(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+func recordNnResampled(c dispatch.Context, self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.resampled", "ResampledBackward0", nil, self)
 	if err != nil {
 		return
@@ -6296,7 +6306,7 @@ func recordNnResampled(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, filte
 	return
 }
 
-func recordNnResampledBack(c dispatch.Ctx, given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+func recordNnResampledBack(c dispatch.Context, given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.resampled_back", "ResampledBackBackward0", nil, given)
 	if err != nil {
 		return
@@ -6311,35 +6321,35 @@ func recordNnResampledBack(c dispatch.Ctx, given *tensor.Tensor, sizes []int64, 
 	return
 }
 
-func recordGridSampler(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordGridSampler(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GridSampler(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler2DBackward0", result)
 	return
 }
 
-func recordGridSampler2d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordGridSampler2d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GridSampler2d(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler2DBackward0", result)
 	return
 }
 
-func recordGridSampler3d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordGridSampler3d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GridSampler3d(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler3DBackward0", result)
 	return
 }
 
-func recordNnGridSample(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
+func recordNnGridSample(c dispatch.Context, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnGridSample(c, self, grid, mode, padding, alignCorners)
 	named(since, "GridSampler2DBackward0", result)
 	return
 }
 
-func recordNnSampled(c dispatch.Ctx, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordNnSampled(c dispatch.Context, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.sampled", "SampledBackward0", nil, self, grid, along)
 	if err != nil {
 		return
@@ -6367,7 +6377,7 @@ func recordNnSampled(c dispatch.Ctx, self, grid, along *tensor.Tensor, mode, pad
 	return
 }
 
-func recordNnSampledSpread(c dispatch.Ctx, given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordNnSampledSpread(c dispatch.Context, given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.sampled_spread", "SampledSpreadBackward0", nil, given, grid, along)
 	if err != nil {
 		return
@@ -6394,7 +6404,7 @@ func recordNnSampledSpread(c dispatch.Ctx, given, grid, along *tensor.Tensor, si
 	return
 }
 
-func recordNnSampledSlope(c dispatch.Ctx, given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+func recordNnSampledSlope(c dispatch.Context, given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.sampled_slope", "SampledSlopeBackward0", nil, given, self, grid, along)
 	if err != nil {
 		return
@@ -6425,7 +6435,7 @@ func recordNnSampledSlope(c dispatch.Ctx, given, self, grid, along *tensor.Tenso
 	return
 }
 
-func recordDequantize(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDequantize(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "dequantize", "DequantizeBackward0", nil, self)
 	if err != nil {
 		return
@@ -6437,7 +6447,7 @@ func recordDequantize(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordFakeQuantizePerTensorAffineCachemask(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
+func recordFakeQuantizePerTensorAffineCachemask(c dispatch.Context, self *tensor.Tensor, scale float64, zero, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
 	r, err := begin(c, "fake_quantize_per_tensor_affine_cachemask", "FakeQuantizePerTensorAffineCachemaskBackward0", nil, self)
 	if err != nil {
 		return
@@ -6453,7 +6463,7 @@ func recordFakeQuantizePerTensorAffineCachemask(c dispatch.Ctx, self *tensor.Ten
 	return
 }
 
-func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
+func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
 	r, err := begin(c, "fake_quantize_per_channel_affine_cachemask", "FakeQuantizePerChannelAffineCachemaskBackward0", nil, self)
 	if err != nil {
 		return
@@ -6469,7 +6479,7 @@ func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Ctx, self, scale, ze
 	return
 }
 
-func recordRand(c dispatch.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRand(c dispatch.Context, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
 	if err != nil {
 		return
@@ -6479,7 +6489,7 @@ func recordRand(c dispatch.Ctx, out *tensor.Tensor, size []int64, g *random.Gene
 	return
 }
 
-func recordRandn(c dispatch.Ctx, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandn(c dispatch.Context, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randn", "RandnBackward0", out, nil)
 	if err != nil {
 		return
@@ -6489,7 +6499,7 @@ func recordRandn(c dispatch.Ctx, out *tensor.Tensor, size []int64, g *random.Gen
 	return
 }
 
-func recordRandint(c dispatch.Ctx, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandint(c dispatch.Context, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
 	if err != nil {
 		return
@@ -6499,7 +6509,7 @@ func recordRandint(c dispatch.Ctx, out *tensor.Tensor, low, high int64, size []i
 	return
 }
 
-func recordRandintHigh(c dispatch.Ctx, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandintHigh(c dispatch.Context, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
 	if err != nil {
 		return
@@ -6509,7 +6519,7 @@ func recordRandintHigh(c dispatch.Ctx, out *tensor.Tensor, high int64, size []in
 	return
 }
 
-func recordRandperm(c dispatch.Ctx, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordRandperm(c dispatch.Context, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "randperm", "RandpermBackward0", out, nil)
 	if err != nil {
 		return
@@ -6519,7 +6529,7 @@ func recordRandperm(c dispatch.Ctx, out *tensor.Tensor, n int64, g *random.Gener
 	return
 }
 
-func recordNormalTensors(c dispatch.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordNormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "normal", "NormalBackward0", out, mean, std)
 	if err != nil {
 		return
@@ -6538,7 +6548,7 @@ func recordNormalTensors(c dispatch.Ctx, out, mean, std *tensor.Tensor, g *rando
 	return
 }
 
-func recordNormalSize(c dispatch.Ctx, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
+func recordNormalSize(c dispatch.Context, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "normal", "NormalBackward0", out, nil)
 	if err != nil {
 		return
@@ -6548,7 +6558,7 @@ func recordNormalSize(c dispatch.Ctx, out *tensor.Tensor, mean, std float64, siz
 	return
 }
 
-func recordBernoulli(c dispatch.Ctx, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordBernoulli(c dispatch.Context, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bernoulli", "BernoulliBackward0", out, self)
 	if err != nil {
 		return
@@ -6561,7 +6571,7 @@ func recordBernoulli(c dispatch.Ctx, out, self *tensor.Tensor, g *random.Generat
 	return
 }
 
-func recordBernoulliP(c dispatch.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordBernoulliP(c dispatch.Context, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bernoulli", "BernoulliBackward0", nil, self)
 	if err != nil {
 		return
@@ -6573,7 +6583,7 @@ func recordBernoulliP(c dispatch.Ctx, self *tensor.Tensor, p float64, g *random.
 	return
 }
 
-func recordMultinomial(c dispatch.Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordMultinomial(c dispatch.Context, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "multinomial", "MultinomialBackward0", out, self)
 	if err != nil {
 		return
@@ -6583,7 +6593,7 @@ func recordMultinomial(c dispatch.Ctx, out, self *tensor.Tensor, samples int64, 
 	return
 }
 
-func recordPoisson(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordPoisson(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "poisson", "PoissonBackward0", nil, self)
 	if err != nil {
 		return
@@ -6595,7 +6605,7 @@ func recordPoisson(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (re
 	return
 }
 
-func recordBinomial(c dispatch.Ctx, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordBinomial(c dispatch.Context, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "binomial", "BinomialBackward0", nil, count, prob)
 	if err != nil {
 		return
@@ -6613,7 +6623,7 @@ func recordBinomial(c dispatch.Ctx, count, prob *tensor.Tensor, g *random.Genera
 	return
 }
 
-func recordStandardGamma(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordStandardGamma(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "standard_gamma", "StandardGammaBackward0", nil, self)
 	if err != nil {
 		return
@@ -6630,13 +6640,13 @@ func recordStandardGamma(c dispatch.Ctx, self *tensor.Tensor, g *random.Generato
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Keep(s.c.StandardGammaGrad(s.saved(self_), s.saved(result_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.c.StandardGammaGrad(s.saved(self_), s.saved(result_))), left|right)
 		}
 	}
 	return
 }
 
-func recordStandardGammaGrad(c dispatch.Ctx, self, output *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordStandardGammaGrad(c dispatch.Context, self, output *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "standard_gamma_grad", "StandardGammaGradBackward0", nil, self, output)
 	if err != nil {
 		return
@@ -6655,7 +6665,7 @@ func recordStandardGammaGrad(c dispatch.Ctx, self, output *tensor.Tensor) (resul
 	return
 }
 
-func recordSampleDirichlet(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+func recordSampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sample_dirichlet", "SampleDirichletBackward0", nil, self)
 	if err != nil {
 		return
@@ -6678,7 +6688,7 @@ func recordSampleDirichlet(c dispatch.Ctx, self *tensor.Tensor, g *random.Genera
 	return
 }
 
-func recordDirichletGrad(c dispatch.Ctx, x, alpha, total *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDirichletGrad(c dispatch.Context, x, alpha, total *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "dirichlet_grad", "DirichletGradBackward0", nil, x, alpha, total)
 	if err != nil {
 		return
@@ -6699,7 +6709,7 @@ func recordDirichletGrad(c dispatch.Ctx, x, alpha, total *tensor.Tensor) (result
 	return
 }
 
-func recordFillUniform(c dispatch.Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
+func recordFillUniform(c dispatch.Context, self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	r, err := begin(c, "uniform_", "UniformBackward0", self, self)
 	if err != nil {
 		return
@@ -6712,7 +6722,7 @@ func recordFillUniform(c dispatch.Ctx, self *tensor.Tensor, from, to float64, g 
 	return
 }
 
-func recordFillNormal(c dispatch.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
+func recordFillNormal(c dispatch.Context, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	r, err := begin(c, "normal_", "NormalBackward0", self, self)
 	if err != nil {
 		return
@@ -6725,7 +6735,7 @@ func recordFillNormal(c dispatch.Ctx, self *tensor.Tensor, mean, std float64, g 
 	return
 }
 
-func recordFillRandom(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (err error) {
+func recordFillRandom(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (err error) {
 	r, err := begin(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
@@ -6738,7 +6748,7 @@ func recordFillRandom(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) 
 	return
 }
 
-func recordFillRandomTo(c dispatch.Ctx, self *tensor.Tensor, to int64, g *random.Generator) (err error) {
+func recordFillRandomTo(c dispatch.Context, self *tensor.Tensor, to int64, g *random.Generator) (err error) {
 	r, err := begin(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
@@ -6751,7 +6761,7 @@ func recordFillRandomTo(c dispatch.Ctx, self *tensor.Tensor, to int64, g *random
 	return
 }
 
-func recordFillRandomFrom(c dispatch.Ctx, self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
+func recordFillRandomFrom(c dispatch.Context, self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
 	r, err := begin(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
@@ -6764,7 +6774,7 @@ func recordFillRandomFrom(c dispatch.Ctx, self *tensor.Tensor, from int64, to op
 	return
 }
 
-func recordFillBernoulliEach(c dispatch.Ctx, self, p *tensor.Tensor, g *random.Generator) (err error) {
+func recordFillBernoulliEach(c dispatch.Context, self, p *tensor.Tensor, g *random.Generator) (err error) {
 	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
@@ -6777,7 +6787,7 @@ func recordFillBernoulliEach(c dispatch.Ctx, self, p *tensor.Tensor, g *random.G
 	return
 }
 
-func recordFillBernoulli(c dispatch.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+func recordFillBernoulli(c dispatch.Context, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
@@ -6790,7 +6800,7 @@ func recordFillBernoulli(c dispatch.Ctx, self *tensor.Tensor, p float64, g *rand
 	return
 }
 
-func recordFillExponential(c dispatch.Ctx, self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
+func recordFillExponential(c dispatch.Context, self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
 	r, err := begin(c, "exponential_", "ExponentialBackward0", self, self)
 	if err != nil {
 		return
@@ -6803,7 +6813,7 @@ func recordFillExponential(c dispatch.Ctx, self *tensor.Tensor, lambda float64, 
 	return
 }
 
-func recordFillCauchy(c dispatch.Ctx, self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
+func recordFillCauchy(c dispatch.Context, self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
 	r, err := begin(c, "cauchy_", "CauchyBackward0", self, self)
 	if err != nil {
 		return
@@ -6816,7 +6826,7 @@ func recordFillCauchy(c dispatch.Ctx, self *tensor.Tensor, median, sigma float64
 	return
 }
 
-func recordFillLogNormal(c dispatch.Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
+func recordFillLogNormal(c dispatch.Context, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
 	r, err := begin(c, "log_normal_", "LogNormalBackward0", self, self)
 	if err != nil {
 		return
@@ -6829,7 +6839,7 @@ func recordFillLogNormal(c dispatch.Ctx, self *tensor.Tensor, mean, std float64,
 	return
 }
 
-func recordFillGeometric(c dispatch.Ctx, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+func recordFillGeometric(c dispatch.Context, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
 	r, err := begin(c, "geometric_", "GeometricBackward0", self, self)
 	if err != nil {
 		return
@@ -6842,7 +6852,7 @@ func recordFillGeometric(c dispatch.Ctx, self *tensor.Tensor, p float64, g *rand
 	return
 }
 
-func recordSum(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordSum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sum", either(dim == nil, "SumBackward0", "SumBackward1"), out, self)
 	if err != nil {
 		return
@@ -6859,7 +6869,7 @@ func recordSum(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	return
 }
 
-func recordNansum(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNansum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nansum", "NansumBackward0", out, self)
 	if err != nil {
 		return
@@ -6874,14 +6884,14 @@ func recordNansum(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Keep(s.c.Isnan(s.saved(self_)))), s.int(0))))
+			return s.release(2, s.Track(s.c.MaskedFill(nil, s.consume(s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Track(s.c.Isnan(s.saved(self_)))), s.int(0))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordProd(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordProd(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "prod", either(dim == ops.NoInt, "ProdBackward0", "ProdBackward1"), out, self)
 	if err != nil {
 		return
@@ -6905,7 +6915,7 @@ func recordProd(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim b
 	return
 }
 
-func recordMean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mean", either(dim == nil, "MeanBackward0", "MeanBackward1"), out, self)
 	if err != nil {
 		return
@@ -6922,21 +6932,21 @@ func recordMean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim b
 	return
 }
 
-func recordNanmean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNanmean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	if !recording(c, out, self) {
-		return c.Past(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
+		return c.Excluding(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).Nanmean(m.of(out), m.of(self), dim, keepdim, d)
+		return c.Excluding(tensor.Gradient).Nanmean(m.of(out), m.of(self), dim, keepdim, d)
 	}, out, self); err != nil {
 		return
 	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.binary('/', s.Keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.Keep(s.c.Sum(nil, s.consume(s.release(1, s.Keep(s.c.LogicalNot(nil, s.consume(s.Keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
+		return s.binary('/', s.Track(s.c.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.Track(s.c.Sum(nil, s.consume(s.release(1, s.Track(s.c.LogicalNot(nil, s.consume(s.Track(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
 }
 
-func recordAny(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAny(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "any", "AnyBackward0", out, self)
 	if err != nil {
 		return
@@ -6946,7 +6956,7 @@ func recordAny(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	return
 }
 
-func recordAll(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAll(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "all", "AllBackward0", out, self)
 	if err != nil {
 		return
@@ -6956,13 +6966,13 @@ func recordAll(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	return
 }
 
-func recordStdDim(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
+func recordStdDim(c dispatch.Context, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "std", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
-func recordStdCorrection(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
+func recordStdCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "std", "StdBackward0", out, self)
 	if err != nil {
 		return
@@ -6987,13 +6997,13 @@ func recordStdCorrection(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, 
 	return
 }
 
-func recordVarDim(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
+func recordVarDim(c dispatch.Context, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
 	return into(c, "var", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().VarDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
-func recordVarCorrection(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
+func recordVarCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "var", "VarBackward0", out, self)
 	if err != nil {
 		return
@@ -7014,7 +7024,7 @@ func recordVarCorrection(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, 
 	return
 }
 
-func recordStdMeanCorrection(c dispatch.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (stdResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
+func recordStdMeanCorrection(c dispatch.Context, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (stdResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
 	r, err := begin(c, "std_mean", "StdMeanBackward0", nil, self)
 	if err != nil {
 		return
@@ -7039,7 +7049,7 @@ func recordStdMeanCorrection(c dispatch.Ctx, self *tensor.Tensor, dim []int64, c
 	return
 }
 
-func recordVarMeanCorrection(c dispatch.Ctx, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (varResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
+func recordVarMeanCorrection(c dispatch.Context, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (varResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
 	r, err := begin(c, "var_mean", "VarMeanBackward0", nil, self)
 	if err != nil {
 		return
@@ -7060,7 +7070,7 @@ func recordVarMeanCorrection(c dispatch.Ctx, self *tensor.Tensor, dim []int64, c
 	return
 }
 
-func recordNorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
@@ -7085,13 +7095,13 @@ func recordNorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []
 	return
 }
 
-func recordNormName(c dispatch.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordNormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NormName(c, made, self, p, dim, keepdim, d)
 	})
 }
 
-func recordAmax(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAmax(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "amax", "AmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7116,7 +7126,7 @@ func recordAmax(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim b
 	return
 }
 
-func recordAmin(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordAmin(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "amin", "AminBackward0", out, self)
 	if err != nil {
 		return
@@ -7141,7 +7151,7 @@ func recordAmin(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim b
 	return
 }
 
-func recordMax(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMax(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "max", "MaxBackward1", out, self)
 	if err != nil {
 		return
@@ -7165,7 +7175,7 @@ func recordMax(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordMaxDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMaxDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "max", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7188,7 +7198,7 @@ func recordMaxDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, di
 	return
 }
 
-func recordMin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "min", "MinBackward1", out, self)
 	if err != nil {
 		return
@@ -7212,7 +7222,7 @@ func recordMin(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordMinDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMinDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "min", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7235,7 +7245,7 @@ func recordMinDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, di
 	return
 }
 
-func recordAminmax(c dispatch.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (minResult *tensor.Tensor, maxResult *tensor.Tensor, err error) {
+func recordAminmax(c dispatch.Context, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (minResult *tensor.Tensor, maxResult *tensor.Tensor, err error) {
 	if err = plain(c, "aminmax", []*tensor.Tensor{outMin, outMax}, self); err != nil {
 		return
 	}
@@ -7263,7 +7273,7 @@ func recordAminmax(c dispatch.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.
 	return
 }
 
-func recordArgmax(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+func recordArgmax(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "argmax", "ArgmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7273,7 +7283,7 @@ func recordArgmax(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim
 	return
 }
 
-func recordArgmin(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
+func recordArgmin(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "argmin", "ArgminBackward0", out, self)
 	if err != nil {
 		return
@@ -7283,7 +7293,7 @@ func recordArgmin(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim
 	return
 }
 
-func recordFloor(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFloor(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "floor", "FloorBackward0", out, self)
 	if err != nil {
 		return
@@ -7297,7 +7307,7 @@ func recordFloor(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordCeil(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCeil(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "ceil", "CeilBackward0", out, self)
 	if err != nil {
 		return
@@ -7311,7 +7321,7 @@ func recordCeil(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordTrunc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTrunc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "trunc", "TruncBackward0", out, self)
 	if err != nil {
 		return
@@ -7325,7 +7335,7 @@ func recordTrunc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 	return
 }
 
-func recordRound(c dispatch.Ctx, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
+func recordRound(c dispatch.Context, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
 	if err != nil {
 		return
@@ -7339,7 +7349,7 @@ func recordRound(c dispatch.Ctx, out, self *tensor.Tensor, decimals int64) (resu
 	return
 }
 
-func recordFrac(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFrac(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "frac", "FracBackward0", out, self)
 	if err != nil {
 		return
@@ -7353,7 +7363,7 @@ func recordFrac(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordClampTensor(c dispatch.Ctx, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordClampTensor(c dispatch.Context, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp", "ClampBackward0", out, self, low, high)
 	if err != nil {
 		return
@@ -7382,7 +7392,7 @@ func recordClampTensor(c dispatch.Ctx, out, self, low, high *tensor.Tensor) (res
 	return
 }
 
-func recordClamp(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordClamp(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp", "ClampBackward1", out, self)
 	if err != nil {
 		return
@@ -7403,7 +7413,7 @@ func recordClamp(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scala
 	return
 }
 
-func recordClampMin(c dispatch.Ctx, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordClampMin(c dispatch.Context, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
 	if err != nil {
 		return
@@ -7429,7 +7439,7 @@ func recordClampMin(c dispatch.Ctx, out, self, low *tensor.Tensor) (result *tens
 	return
 }
 
-func recordClampMax(c dispatch.Ctx, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordClampMax(c dispatch.Context, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
 	if err != nil {
 		return
@@ -7455,7 +7465,7 @@ func recordClampMax(c dispatch.Ctx, out, self, high *tensor.Tensor) (result *ten
 	return
 }
 
-func recordMaximum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMaximum(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "maximum", "MaximumBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7471,9 +7481,9 @@ func recordMaximum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7481,7 +7491,7 @@ func recordMaximum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *ten
 	return
 }
 
-func recordMinimum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMinimum(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "minimum", "MinimumBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7497,9 +7507,9 @@ func recordMinimum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7507,7 +7517,7 @@ func recordMinimum(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *ten
 	return
 }
 
-func recordFmax(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFmax(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fmax", "FmaxBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7523,9 +7533,9 @@ func recordFmax(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7533,7 +7543,7 @@ func recordFmax(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordFmin(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordFmin(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "fmin", "FminBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7549,9 +7559,9 @@ func recordFmin(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7559,7 +7569,7 @@ func recordFmin(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordRelu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRelu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "relu", "ReluBackward0", out, self)
 	if err != nil {
 		return
@@ -7579,7 +7589,7 @@ func recordRelu(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordWhere(c dispatch.Ctx, out, condition, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordWhere(c dispatch.Context, out, condition, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "where", "WhereBackward0", out, self, other)
 	if err != nil {
 		return
@@ -7594,9 +7604,9 @@ func recordWhere(c dispatch.Ctx, out, condition, self, other *tensor.Tensor) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.Where(nil, s.saved(condition_), s.consume(s.take(0)), s.int(0))))
+				return s.release(1, s.Track(s.c.Where(nil, s.saved(condition_), s.consume(s.take(0)), s.int(0))))
 			}
-			return s.release(1, s.Keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.c.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7604,7 +7614,7 @@ func recordWhere(c dispatch.Ctx, out, condition, self, other *tensor.Tensor) (re
 	return
 }
 
-func recordCumsum(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordCumsum(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cumsum", "CumsumBackward0", out, self)
 	if err != nil {
 		return
@@ -7617,7 +7627,7 @@ func recordCumsum(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 	return
 }
 
-func recordCumprod(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordCumprod(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cumprod", "CumprodBackward0", out, self)
 	if err != nil {
 		return
@@ -7641,7 +7651,7 @@ func recordCumprod(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.
 	return
 }
 
-func recordCummax(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordCummax(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "cummax", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7666,7 +7676,7 @@ func recordCummax(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, di
 	return
 }
 
-func recordCummin(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordCummin(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "cummin", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7691,7 +7701,7 @@ func recordCummin(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, di
 	return
 }
 
-func recordLogcumsumexp(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordLogcumsumexp(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logcumsumexp", "LogcumsumexpBackward0", out, self)
 	if err != nil {
 		return
@@ -7715,7 +7725,7 @@ func recordLogcumsumexp(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (re
 	return
 }
 
-func recordLogsumexp(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
+func recordLogsumexp(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logsumexp", "LogsumexpBackward0", out, self)
 	if err != nil {
 		return
@@ -7740,7 +7750,7 @@ func recordLogsumexp(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keep
 	return
 }
 
-func recordSoftmax(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordSoftmax(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "softmax", "SoftmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7752,19 +7762,19 @@ func recordSoftmax(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, false)))
+			return s.release(1, s.Track(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, false)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordNnSoftmaxGradient(c dispatch.Ctx, given, output *tensor.Tensor, dim int64, logarithm bool) (result *tensor.Tensor, err error) {
+func recordNnSoftmaxGradient(c dispatch.Context, given, output *tensor.Tensor, dim int64, logarithm bool) (result *tensor.Tensor, err error) {
 	if !recording(c, given, output) {
-		return c.Past(tensor.Gradient).NnSoftmaxGradient(given, output, dim, logarithm)
+		return c.Excluding(tensor.Gradient).NnSoftmaxGradient(given, output, dim, logarithm)
 	}
 	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NnSoftmaxGradient(m.of(given), m.of(output), dim, logarithm)
+		return c.Excluding(tensor.Gradient).NnSoftmaxGradient(m.of(given), m.of(output), dim, logarithm)
 	}, given, output); err != nil {
 		return
 	}
@@ -7773,7 +7783,7 @@ func recordNnSoftmaxGradient(c dispatch.Ctx, given, output *tensor.Tensor, dim i
 	})
 }
 
-func recordLogSoftmax(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
+func recordLogSoftmax(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "log_softmax", "LogSoftmaxBackward0", out, self)
 	if err != nil {
 		return
@@ -7785,14 +7795,14 @@ func recordLogSoftmax(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, d dty
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, true)))
+			return s.release(1, s.Track(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, true)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordSort(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordSort(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7815,7 +7825,7 @@ func recordSort(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim 
 	return
 }
 
-func recordSortStable(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordSortStable(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7838,11 +7848,11 @@ func recordSortStable(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor
 	return
 }
 
-func recordMsort(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMsort(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().Msort(c, made, self) })
 }
 
-func recordTopk(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordTopk(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "topk", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7865,7 +7875,7 @@ func recordTopk(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 	return
 }
 
-func recordMedian(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordMedian(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "median", "MedianBackward0", nil, self)
 	if err != nil {
 		return
@@ -7888,7 +7898,7 @@ func recordMedian(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	return
 }
 
-func recordMedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMedianDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "median", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7911,7 +7921,7 @@ func recordMedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor,
 	return
 }
 
-func recordNanmedian(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNanmedian(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nanmedian", "NanmedianBackward0", nil, self)
 	if err != nil {
 		return
@@ -7934,7 +7944,7 @@ func recordNanmedian(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordNanmedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordNanmedianDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "nanmedian", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7957,7 +7967,7 @@ func recordNanmedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tens
 	return
 }
 
-func recordKthvalue(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordKthvalue(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "kthvalue", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -7980,7 +7990,7 @@ func recordKthvalue(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, 
 	return
 }
 
-func recordMode(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+func recordMode(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	if err = plain(c, "mode", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
@@ -8003,7 +8013,7 @@ func recordMode(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim 
 	return
 }
 
-func recordSearchsorted(c dispatch.Ctx, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSearchsorted(c dispatch.Context, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "searchsorted", "SearchsortedBackward0", out, sorted)
 	if err != nil {
 		return
@@ -8013,7 +8023,7 @@ func recordSearchsorted(c dispatch.Ctx, out, sorted, self *tensor.Tensor, outInt
 	return
 }
 
-func recordBucketize(c dispatch.Ctx, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
+func recordBucketize(c dispatch.Context, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "bucketize", "BucketizeBackward0", out, self)
 	if err != nil {
 		return
@@ -8023,7 +8033,7 @@ func recordBucketize(c dispatch.Ctx, out, self, boundaries *tensor.Tensor, outIn
 	return
 }
 
-func recordUnique(c dispatch.Ctx, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+func recordUnique(c dispatch.Context, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "unique", either(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
 	if err != nil {
 		return
@@ -8033,7 +8043,7 @@ func recordUnique(c dispatch.Ctx, self *tensor.Tensor, x1, returnInverse, return
 	return
 }
 
-func recordUniqueConsecutive(c dispatch.Ctx, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+func recordUniqueConsecutive(c dispatch.Context, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
 	r, err := begin(c, "unique_consecutive", "UniqueConsecutiveBackward0", nil, self)
 	if err != nil {
 		return
@@ -8043,7 +8053,7 @@ func recordUniqueConsecutive(c dispatch.Ctx, self *tensor.Tensor, returnInverse,
 	return
 }
 
-func recordIsin(c dispatch.Ctx, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
+func recordIsin(c dispatch.Context, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "isin", "IsinBackward0", out, elements)
 	if err != nil {
 		return
@@ -8053,7 +8063,7 @@ func recordIsin(c dispatch.Ctx, out, elements, testElements *tensor.Tensor, x3, 
 	return
 }
 
-func recordCsrSpmm(c dispatch.Ctx, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCsrSpmm(c dispatch.Context, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_spmm", "CsrSpmmBackward0", nil, values, mat)
 	if err != nil {
 		return
@@ -8080,7 +8090,7 @@ func recordCsrSpmm(c dispatch.Ctx, crow, col, values, mat *tensor.Tensor) (resul
 	return
 }
 
-func recordCsrSddmm(c dispatch.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCsrSddmm(c dispatch.Context, crow, col, mat1, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_sddmm", "CsrSddmmBackward0", nil, mat1, mat2)
 	if err != nil {
 		return
@@ -8099,7 +8109,7 @@ func recordCsrSddmm(c dispatch.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (resul
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.consume(s.take(0)), s.conj(s.saved(mat2_)))))
+				return s.release(1, s.Track(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.consume(s.take(0)), s.conj(s.saved(mat2_)))))
 			}
 			return s.release(1, s.csrDenseGradient(s.conj(s.saved(mat1_)), s.saved(crow_), s.saved(col_), s.consume(s.release(1, s.conj(s.consume(s.take(0))))), mat2Sizes))
 		}
@@ -8107,7 +8117,7 @@ func recordCsrSddmm(c dispatch.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (resul
 	return
 }
 
-func recordCsrSpgemm(c dispatch.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
+func recordCsrSpgemm(c dispatch.Context, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
 	if err != nil {
 		return
@@ -8140,7 +8150,7 @@ func recordCsrSpgemm(c dispatch.Ctx, crow, col, values, otherCrow, otherCol, oth
 	return
 }
 
-func recordCsrSpadd(c dispatch.Ctx, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, sumResult *tensor.Tensor, err error) {
+func recordCsrSpadd(c dispatch.Context, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, sumResult *tensor.Tensor, err error) {
 	r, err := begin(c, "csr_spadd", "CsrSpaddBackward0", nil, values, otherValues)
 	if err != nil {
 		return
@@ -8171,7 +8181,7 @@ func recordCsrSpadd(c dispatch.Ctx, crow, col, values, otherCrow, otherCol, othe
 	return
 }
 
-func recordErf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordErf(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "erf", "ErfBackward0", out, self)
 	if err != nil {
 		return
@@ -8184,7 +8194,7 @@ func recordErf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Erf(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8192,7 +8202,7 @@ func recordErf(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
-func recordErfc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordErfc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "erfc", "ErfcBackward0", out, self)
 	if err != nil {
 		return
@@ -8205,7 +8215,7 @@ func recordErfc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.Erfc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8213,7 +8223,7 @@ func recordErfc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordErfinv(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordErfinv(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "erfinv", "ErfinvBackward0", out, self)
 	if err != nil {
 		return
@@ -8226,7 +8236,7 @@ func recordErfinv(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.Keep(s.c.Square(nil, s.consume(s.Keep(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.release(1, s.Track(s.c.Square(nil, s.consume(s.Track(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8234,7 +8244,7 @@ func recordErfinv(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordLgamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLgamma(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "lgamma", "LgammaBackward0", out, self)
 	if err != nil {
 		return
@@ -8247,7 +8257,7 @@ func recordLgamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.Lgamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Keep(s.c.Digamma(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.c.Digamma(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8255,7 +8265,7 @@ func recordLgamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 	return
 }
 
-func recordDigamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDigamma(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "digamma", "DigammaBackward0", out, self)
 	if err != nil {
 		return
@@ -8268,7 +8278,7 @@ func recordDigamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Digamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8276,7 +8286,7 @@ func recordDigamma(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordI0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordI0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "i0", "I0Backward0", out, self)
 	if err != nil {
 		return
@@ -8289,7 +8299,7 @@ func recordI0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.I0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.c.SpecialI1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8297,7 +8307,7 @@ func recordI0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	return
 }
 
-func recordSinc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSinc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sinc", "SincBackward0", out, self)
 	if err != nil {
 		return
@@ -8318,7 +8328,7 @@ func recordSinc(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordLogit(c dispatch.Ctx, out, self *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
+func recordLogit(c dispatch.Context, out, self *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logit", "LogitBackward0", out, self)
 	if err != nil {
 		return
@@ -8340,7 +8350,7 @@ func recordLogit(c dispatch.Ctx, out, self *tensor.Tensor, eps *float64) (result
 	return
 }
 
-func recordPolygamma(c dispatch.Ctx, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPolygamma(c dispatch.Context, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "polygamma", either(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
 	if err != nil {
 		return
@@ -8353,7 +8363,7 @@ func recordPolygamma(c dispatch.Ctx, out *tensor.Tensor, n int64, self *tensor.T
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8361,7 +8371,7 @@ func recordPolygamma(c dispatch.Ctx, out *tensor.Tensor, n int64, self *tensor.T
 	return
 }
 
-func recordMvlgamma(c dispatch.Ctx, out, self *tensor.Tensor, p int64) (result *tensor.Tensor, err error) {
+func recordMvlgamma(c dispatch.Context, out, self *tensor.Tensor, p int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mvlgamma", "MvlgammaBackward0", out, self)
 	if err != nil {
 		return
@@ -8382,7 +8392,7 @@ func recordMvlgamma(c dispatch.Ctx, out, self *tensor.Tensor, p int64) (result *
 	return
 }
 
-func recordIgamma(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIgamma(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "igamma", "IgammaBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8400,7 +8410,7 @@ func recordIgamma(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tens
 			case 0:
 				return s.missing("igamma: self")
 			}
-			return s.binary('*', s.take(0), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8408,7 +8418,7 @@ func recordIgamma(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tens
 	return
 }
 
-func recordIgammac(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIgammac(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "igammac", "IgammacBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8426,7 +8436,7 @@ func recordIgammac(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *ten
 			case 0:
 				return s.missing("igammac: self")
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8434,7 +8444,7 @@ func recordIgammac(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *ten
 	return
 }
 
-func recordLogaddexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogaddexp(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logaddexp", "LogaddexpBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8450,9 +8460,9 @@ func recordLogaddexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
+				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
 			}
-			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8460,7 +8470,7 @@ func recordLogaddexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 	return
 }
 
-func recordLogaddexp2(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLogaddexp2(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "logaddexp2", "Logaddexp2Backward0", out, self, other)
 	if err != nil {
 		return
@@ -8476,9 +8486,9 @@ func recordLogaddexp2(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
+				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp2(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
 			}
-			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
+			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8486,7 +8496,7 @@ func recordLogaddexp2(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *
 	return
 }
 
-func recordXlogy(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordXlogy(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
 	if err != nil {
 		return
@@ -8502,7 +8512,7 @@ func recordXlogy(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.Keep(s.c.Xlogy(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Keep(s.c.LogicalAnd(nil, s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
+				return s.release(2, s.Track(s.c.MaskedFill(nil, s.consume(s.release(1, s.Track(s.c.Xlogy(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Track(s.c.LogicalAnd(nil, s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Track(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
@@ -8512,7 +8522,7 @@ func recordXlogy(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordGcd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordGcd(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "gcd", "GcdBackward0", out, self)
 	if err != nil {
 		return
@@ -8522,7 +8532,7 @@ func recordGcd(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordLcm(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLcm(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "lcm", "LcmBackward0", out, self)
 	if err != nil {
 		return
@@ -8532,7 +8542,7 @@ func recordLcm(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordNextafter(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordNextafter(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nextafter", "NextafterBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8548,7 +8558,7 @@ func recordNextafter(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.consume(s.take(0)))))
+				return s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.consume(s.take(0)))))
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -8558,7 +8568,7 @@ func recordNextafter(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *t
 	return
 }
 
-func recordHeaviside(c dispatch.Ctx, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordHeaviside(c dispatch.Context, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "heaviside", "NotImplemented", out, self, values)
 	if err != nil {
 		return
@@ -8568,7 +8578,7 @@ func recordHeaviside(c dispatch.Ctx, out, self, values *tensor.Tensor) (result *
 	return
 }
 
-func recordLdexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordLdexp(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "ldexp", "LdexpBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8587,7 +8597,7 @@ func recordLdexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.Ldexp(nil, s.consume(s.take(0)), s.conj(s.saved(other_)))))
+				return s.release(1, s.Track(s.c.Ldexp(nil, s.consume(s.take(0)), s.conj(s.saved(other_)))))
 			}
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
@@ -8597,7 +8607,7 @@ func recordLdexp(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordFrexp(c dispatch.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
+func recordFrexp(c dispatch.Context, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
 	if err = plain(c, "frexp", []*tensor.Tensor{mantissa, exponent}, self); err != nil {
 		return
 	}
@@ -8612,14 +8622,14 @@ func recordFrexp(c dispatch.Ctx, mantissa, exponent, self *tensor.Tensor) (manti
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.take(0), s.Keep(s.c.Exp2(nil, s.saved(exponentResult_))), left|right)
+			return s.binary('/', s.take(0), s.Track(s.c.Exp2(nil, s.saved(exponentResult_))), left|right)
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordNanToNum(c dispatch.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (result *tensor.Tensor, err error) {
+func recordNanToNum(c dispatch.Context, out, self *tensor.Tensor, nan, posinf, neginf *float64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nan_to_num", "NanToNumBackward0", out, self)
 	if err != nil {
 		return
@@ -8632,7 +8642,7 @@ func recordNanToNum(c dispatch.Ctx, out, self *tensor.Tensor, nan, posinf, negin
 	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Keep(s.c.Isfinite(s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.c.Isfinite(s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8640,7 +8650,7 @@ func recordNanToNum(c dispatch.Ctx, out, self *tensor.Tensor, nan, posinf, negin
 	return
 }
 
-func recordDeg2rad(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDeg2rad(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "deg2rad", "Deg2RadBackward0", out, self)
 	if err != nil {
 		return
@@ -8656,7 +8666,7 @@ func recordDeg2rad(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordRad2deg(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRad2deg(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "rad2deg", "Rad2DegBackward0", out, self)
 	if err != nil {
 		return
@@ -8672,7 +8682,7 @@ func recordRad2deg(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	return
 }
 
-func recordSpecialXlog1py(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialXlog1py(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
 	if err != nil {
 		return
@@ -8688,7 +8698,7 @@ func recordSpecialXlog1py(c dispatch.Ctx, out, self, other *tensor.Tensor) (resu
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.Keep(s.c.SpecialXlog1py(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Keep(s.c.LogicalAnd(nil, s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
+				return s.release(2, s.Track(s.c.MaskedFill(nil, s.consume(s.release(1, s.Track(s.c.SpecialXlog1py(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Track(s.c.LogicalAnd(nil, s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Track(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
@@ -8698,7 +8708,7 @@ func recordSpecialXlog1py(c dispatch.Ctx, out, self, other *tensor.Tensor) (resu
 	return
 }
 
-func recordSpecialZeta(c dispatch.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialZeta(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.zeta", either(self.IsWrappedNumber(), "SpecialZetaBackward1", either(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
 	if err != nil {
 		return
@@ -8716,7 +8726,7 @@ func recordSpecialZeta(c dispatch.Ctx, out, self, other *tensor.Tensor) (result 
 			case 0:
 				return s.missing("special.zeta: self")
 			}
-			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.Keep(s.c.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
+			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.Track(s.c.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8724,7 +8734,7 @@ func recordSpecialZeta(c dispatch.Ctx, out, self, other *tensor.Tensor) (result 
 	return
 }
 
-func recordSpecialEntr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialEntr(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.entr", "SpecialEntrBackward0", out, self)
 	if err != nil {
 		return
@@ -8737,7 +8747,7 @@ func recordSpecialEntr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialEntr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.Keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.Track(s.c.Log(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8745,7 +8755,7 @@ func recordSpecialEntr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordSpecialErfcx(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialErfcx(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.erfcx", "SpecialErfcxBackward0", out, self)
 	if err != nil {
 		return
@@ -8770,7 +8780,7 @@ func recordSpecialErfcx(c dispatch.Ctx, out, self *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordSpecialNdtr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialNdtr(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.ndtr", "MulBackward1", out, self)
 	if err != nil {
 		return
@@ -8783,7 +8793,7 @@ func recordSpecialNdtr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8791,7 +8801,7 @@ func recordSpecialNdtr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor
 	return
 }
 
-func recordSpecialLogNdtr(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialLogNdtr(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.log_ndtr", "SpecialLogNdtrBackward0", out, self)
 	if err != nil {
 		return
@@ -8812,7 +8822,7 @@ func recordSpecialLogNdtr(c dispatch.Ctx, out, self *tensor.Tensor) (result *ten
 	return
 }
 
-func recordSpecialNdtri(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialNdtri(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.ndtri", "SpecialNdtriBackward0", out, self)
 	if err != nil {
 		return
@@ -8824,7 +8834,7 @@ func recordSpecialNdtri(c dispatch.Ctx, out, self *tensor.Tensor) (result *tenso
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8832,7 +8842,7 @@ func recordSpecialNdtri(c dispatch.Ctx, out, self *tensor.Tensor) (result *tenso
 	return
 }
 
-func recordSpecialI0e(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialI0e(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.i0e", "SpecialI0EBackward0", out, self)
 	if err != nil {
 		return
@@ -8849,7 +8859,7 @@ func recordSpecialI0e(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.Keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.Keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.Track(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8857,7 +8867,7 @@ func recordSpecialI0e(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordSpecialI1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialI1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.i1", "SpecialI1Backward0", out, self)
 	if err != nil {
 		return
@@ -8874,7 +8884,7 @@ func recordSpecialI1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.T
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Keep(s.c.I0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.c.I0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -8882,7 +8892,7 @@ func recordSpecialI1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.T
 	return
 }
 
-func recordSpecialI1e(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialI1e(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.i1e", "SpecialI1EBackward0", out, self)
 	if err != nil {
 		return
@@ -8907,7 +8917,7 @@ func recordSpecialI1e(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.
 	return
 }
 
-func recordSpecialBesselJ0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselJ0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_j0", "SpecialBesselJ0Backward0", out, self)
 	if err != nil {
 		return
@@ -8920,7 +8930,7 @@ func recordSpecialBesselJ0(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 	result, err = r.c.SpecialBesselJ0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8928,7 +8938,7 @@ func recordSpecialBesselJ0(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 	return
 }
 
-func recordSpecialBesselJ1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselJ1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_j1", "SpecialBesselJ1Backward0", out, self)
 	if err != nil {
 		return
@@ -8945,7 +8955,7 @@ func recordSpecialBesselJ1(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -8953,7 +8963,7 @@ func recordSpecialBesselJ1(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 	return
 }
 
-func recordSpecialBesselY0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselY0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_y0", "SpecialBesselY0Backward0", out, self)
 	if err != nil {
 		return
@@ -8966,7 +8976,7 @@ func recordSpecialBesselY0(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 	result, err = r.c.SpecialBesselY0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8974,7 +8984,7 @@ func recordSpecialBesselY0(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 	return
 }
 
-func recordSpecialBesselY1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialBesselY1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.bessel_y1", "SpecialBesselY1Backward0", out, self)
 	if err != nil {
 		return
@@ -8991,7 +9001,7 @@ func recordSpecialBesselY1(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.Keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8999,7 +9009,7 @@ func recordSpecialBesselY1(c dispatch.Ctx, out, self *tensor.Tensor) (result *te
 	return
 }
 
-func recordSpecialModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialModifiedBesselK0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.modified_bessel_k0", "SpecialModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
@@ -9012,7 +9022,7 @@ func recordSpecialModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tensor) (re
 	result, err = r.c.SpecialModifiedBesselK0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9020,7 +9030,7 @@ func recordSpecialModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tensor) (re
 	return
 }
 
-func recordSpecialModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialModifiedBesselK1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.modified_bessel_k1", "SpecialModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
@@ -9037,7 +9047,7 @@ func recordSpecialModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tensor) (re
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.Keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.Track(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9045,7 +9055,7 @@ func recordSpecialModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tensor) (re
 	return
 }
 
-func recordSpecialScaledModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialScaledModifiedBesselK0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.scaled_modified_bessel_k0", "SpecialScaledModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
@@ -9062,7 +9072,7 @@ func recordSpecialScaledModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tenso
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.Keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.Track(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9070,7 +9080,7 @@ func recordSpecialScaledModifiedBesselK0(c dispatch.Ctx, out, self *tensor.Tenso
 	return
 }
 
-func recordSpecialScaledModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialScaledModifiedBesselK1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "special.scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
@@ -9087,7 +9097,7 @@ func recordSpecialScaledModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tenso
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.Keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.Track(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9095,7 +9105,7 @@ func recordSpecialScaledModifiedBesselK1(c dispatch.Ctx, out, self *tensor.Tenso
 	return
 }
 
-func recordSpecialSphericalBesselJ0(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialSphericalBesselJ0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.spherical_bessel_j0", "SpecialSphericalBesselJ0Backward0", out, self)
 	if err != nil {
 		return
@@ -9105,7 +9115,7 @@ func recordSpecialSphericalBesselJ0(c dispatch.Ctx, out, self *tensor.Tensor) (r
 	return
 }
 
-func recordSpecialAiryAi(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialAiryAi(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.airy_ai", "SpecialAiryAiBackward0", out, self)
 	if err != nil {
 		return
@@ -9115,7 +9125,7 @@ func recordSpecialAiryAi(c dispatch.Ctx, out, self *tensor.Tensor) (result *tens
 	return
 }
 
-func recordSpecialChebyshevPolynomialT(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialT(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_t", "SpecialChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
@@ -9125,7 +9135,7 @@ func recordSpecialChebyshevPolynomialT(c dispatch.Ctx, out, x, n *tensor.Tensor)
 	return
 }
 
-func recordSpecialChebyshevPolynomialU(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialU(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_u", "SpecialChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
@@ -9135,7 +9145,7 @@ func recordSpecialChebyshevPolynomialU(c dispatch.Ctx, out, x, n *tensor.Tensor)
 	return
 }
 
-func recordSpecialChebyshevPolynomialV(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialV(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_v", "SpecialChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
@@ -9145,7 +9155,7 @@ func recordSpecialChebyshevPolynomialV(c dispatch.Ctx, out, x, n *tensor.Tensor)
 	return
 }
 
-func recordSpecialChebyshevPolynomialW(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialChebyshevPolynomialW(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.chebyshev_polynomial_w", "SpecialChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
@@ -9155,7 +9165,7 @@ func recordSpecialChebyshevPolynomialW(c dispatch.Ctx, out, x, n *tensor.Tensor)
 	return
 }
 
-func recordSpecialHermitePolynomialH(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialHermitePolynomialH(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.hermite_polynomial_h", "SpecialHermitePolynomialHBackward0", out, x)
 	if err != nil {
 		return
@@ -9165,7 +9175,7 @@ func recordSpecialHermitePolynomialH(c dispatch.Ctx, out, x, n *tensor.Tensor) (
 	return
 }
 
-func recordSpecialHermitePolynomialHe(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialHermitePolynomialHe(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.hermite_polynomial_he", "SpecialHermitePolynomialHeBackward0", out, x)
 	if err != nil {
 		return
@@ -9175,7 +9185,7 @@ func recordSpecialHermitePolynomialHe(c dispatch.Ctx, out, x, n *tensor.Tensor) 
 	return
 }
 
-func recordSpecialLaguerrePolynomialL(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialLaguerrePolynomialL(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.laguerre_polynomial_l", "SpecialLaguerrePolynomialLBackward0", out, x)
 	if err != nil {
 		return
@@ -9185,7 +9195,7 @@ func recordSpecialLaguerrePolynomialL(c dispatch.Ctx, out, x, n *tensor.Tensor) 
 	return
 }
 
-func recordSpecialLegendrePolynomialP(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialLegendrePolynomialP(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.legendre_polynomial_p", "SpecialLegendrePolynomialPBackward0", out, x)
 	if err != nil {
 		return
@@ -9195,7 +9205,7 @@ func recordSpecialLegendrePolynomialP(c dispatch.Ctx, out, x, n *tensor.Tensor) 
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialT(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialT(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "SpecialShiftedChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
@@ -9205,7 +9215,7 @@ func recordSpecialShiftedChebyshevPolynomialT(c dispatch.Ctx, out, x, n *tensor.
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialU(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialU(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "SpecialShiftedChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
@@ -9215,7 +9225,7 @@ func recordSpecialShiftedChebyshevPolynomialU(c dispatch.Ctx, out, x, n *tensor.
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialV(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialV(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "SpecialShiftedChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
@@ -9225,7 +9235,7 @@ func recordSpecialShiftedChebyshevPolynomialV(c dispatch.Ctx, out, x, n *tensor.
 	return
 }
 
-func recordSpecialShiftedChebyshevPolynomialW(c dispatch.Ctx, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSpecialShiftedChebyshevPolynomialW(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "SpecialShiftedChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
@@ -9235,48 +9245,48 @@ func recordSpecialShiftedChebyshevPolynomialW(c dispatch.Ctx, out, x, n *tensor.
 	return
 }
 
-func recordDiff(c dispatch.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDiff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "diff", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Diff(c, made, self, n, dim, prepend, append)
 	})
 }
 
-func recordTrapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+func recordTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Trapezoid(c, y, dx, dim)
 	named(since, "MulBackward1", result)
 	return
 }
 
-func recordTrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().TrapezoidX(c, y, x, dim)
 	named(since, "DivBackward1", result)
 	return
 }
 
-func recordCumulativeTrapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
+func recordCumulativeTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().CumulativeTrapezoid(c, y, dx, dim)
 	named(since, "CumsumBackward0", result)
 	return
 }
 
-func recordCumulativeTrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordCumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().CumulativeTrapezoidX(c, y, x, dim)
 	named(since, "DivBackward1", result)
 	return
 }
 
-func recordCov(c dispatch.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Cov(c, self, correction, fweights, aweights)
 	named(since, "SqueezeBackward0", result)
 	return
 }
 
-func recordCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
+func recordCross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "cross", "LinalgCrossBackward0", out, self, other)
 	if err != nil {
 		return
@@ -9302,21 +9312,21 @@ func recordCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (
 	return
 }
 
-func recordTrace(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTrace(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Trace(c, self)
 	named(since, "TraceBackward0", result)
 	return
 }
 
-func recordDist(c dispatch.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordDist(c dispatch.Context, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Dist(c, self, other, p)
 	named(since, "DistBackward0", result)
 	return
 }
 
-func recordBincount(c dispatch.Ctx, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
+func recordBincount(c dispatch.Context, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "bincount", "NotImplemented", nil, self, weights)
 	if err != nil {
 		return
@@ -9326,7 +9336,7 @@ func recordBincount(c dispatch.Ctx, self, weights *tensor.Tensor, minlength int6
 	return
 }
 
-func recordHistc(c dispatch.Ctx, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordHistc(c dispatch.Context, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "histc", "HistcBackward0", out, self)
 	if err != nil {
 		return
@@ -9336,7 +9346,7 @@ func recordHistc(c dispatch.Ctx, out, self *tensor.Tensor, bins int64, low, high
 	return
 }
 
-func recordHistogram(c dispatch.Ctx, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
+func recordHistogram(c dispatch.Context, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
 	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, weight); err != nil {
 		return
 	}
@@ -9349,7 +9359,7 @@ func recordHistogram(c dispatch.Ctx, outHist, outEdges, self *tensor.Tensor, bin
 	return
 }
 
-func recordHistogramEdges(c dispatch.Ctx, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
+func recordHistogramEdges(c dispatch.Context, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
 	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, bins, weight); err != nil {
 		return
 	}
@@ -9362,7 +9372,7 @@ func recordHistogramEdges(c dispatch.Ctx, outHist, outEdges, self, bins, weight 
 	return
 }
 
-func recordHistogramdd(c dispatch.Ctx, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
+func recordHistogramdd(c dispatch.Context, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "histogramdd", "NotImplemented", nil, self, weight)
 	if err != nil {
 		return
@@ -9372,7 +9382,7 @@ func recordHistogramdd(c dispatch.Ctx, self *tensor.Tensor, bins []int64, ranges
 	return
 }
 
-func recordHistogramddEdges(c dispatch.Ctx, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
+func recordHistogramddEdges(c dispatch.Context, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "histogramdd", "NotImplemented", nil, append([]*tensor.Tensor{self, weight}, bins...)...)
 	if err != nil {
 		return
@@ -9382,7 +9392,7 @@ func recordHistogramddEdges(c dispatch.Ctx, self *tensor.Tensor, bins []*tensor.
 	return
 }
 
-func recordQuantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
+func recordQuantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "quantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
@@ -9391,7 +9401,7 @@ func recordQuantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, ke
 	return
 }
 
-func recordNanquantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
+func recordNanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "nanquantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
@@ -9400,7 +9410,7 @@ func recordNanquantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int,
 	return
 }
 
-func recordRenorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
+func recordRenorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Renorm(c, made, self, p, dim, maxnorm)
@@ -9409,7 +9419,7 @@ func recordRenorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim 
 	return
 }
 
-func recordPinMemory(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordPinMemory(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "pin_memory", "PinMemoryBackward0", nil, self)
 	if err != nil {
 		return
@@ -9421,7 +9431,7 @@ func recordPinMemory(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	return
 }
 
-func recordView(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordView(c dispatch.Context, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "view", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9430,15 +9440,17 @@ func recordView(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *tens
 	result, err = r.c.View(self, size)
 	if r.views(err, result) {
 		size = copied(size)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return single(c.View(base, size))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
 }
 
-func recordReshape(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordReshape(c dispatch.Context, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reshape", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9447,13 +9459,13 @@ func recordReshape(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *t
 	result, err = r.c.Reshape(self, size)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
 }
 
-func recordReshapeAs(c dispatch.Ctx, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordReshapeAs(c dispatch.Context, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "reshape_as", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9462,13 +9474,13 @@ func recordReshapeAs(c dispatch.Ctx, self, other *tensor.Tensor) (result *tensor
 	result, err = r.c.ReshapeAs(self, other)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
 }
 
-func recordFlatten(c dispatch.Ctx, self *tensor.Tensor, start, end int64) (result *tensor.Tensor, err error) {
+func recordFlatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "flatten", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9477,13 +9489,13 @@ func recordFlatten(c dispatch.Ctx, self *tensor.Tensor, start, end int64) (resul
 	result, err = r.c.Flatten(self, start, end)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
 }
 
-func recordUnflatten(c dispatch.Ctx, self *tensor.Tensor, dim int64, sizes []int64) (result *tensor.Tensor, err error) {
+func recordUnflatten(c dispatch.Context, self *tensor.Tensor, dim int64, sizes []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "unflatten", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9492,17 +9504,17 @@ func recordUnflatten(c dispatch.Ctx, self *tensor.Tensor, dim int64, sizes []int
 	result, err = r.c.Unflatten(self, dim, sizes)
 	if r.views(err, result) {
 		sizes = copied(sizes)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
 }
 
-func recordRavel(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRavel(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "ravel", "ViewBackward0", nil, self)
 	if err != nil {
 		return
@@ -9511,49 +9523,49 @@ func recordRavel(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Ravel(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
 }
 
-func recordTransposeMatrix(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTransposeMatrix(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "t", either(out == self, "TBackward1", "TBackward0"), out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TransposeMatrix(out, self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.TransposeMatrix(nil, s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.c.TransposeMatrix(nil, s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordTranspose(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
+func recordTranspose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "transpose", either(out == self, "TransposeBackward1", "TransposeBackward0"), out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Transpose(out, self, dim0, dim1)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
+			return s.release(1, s.Track(s.c.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordPermute(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordPermute(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "permute", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
@@ -9561,31 +9573,31 @@ func recordPermute(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (result *t
 	result, err = r.c.Permute(self, dims)
 	if r.views(err, result) {
 		dims = copied(dims)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Permute(base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Permute(s.consume(s.take(0)), s.inverse(dims))))
+			return s.release(1, s.Track(s.c.Permute(s.consume(s.take(0)), s.inverse(dims))))
 		}
 	}
 	return
 }
 
-func recordMovedim(c dispatch.Ctx, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
+func recordMovedim(c dispatch.Context, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Movedim(self, source, destination)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Movedim(base, source, destination))
 		}, result)
 	}
 	return
 }
 
-func recordMovedimList(c dispatch.Ctx, self *tensor.Tensor, source, destination []int64) (result *tensor.Tensor, err error) {
+func recordMovedimList(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
@@ -9594,14 +9606,14 @@ func recordMovedimList(c dispatch.Ctx, self *tensor.Tensor, source, destination 
 	if r.views(err, result) {
 		source = copied(source)
 		destination = copied(destination)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.MovedimList(base, source, destination))
 		}, result)
 	}
 	return
 }
 
-func recordTransposeAll(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTransposeAll(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "T", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
@@ -9609,17 +9621,17 @@ func recordTransposeAll(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Ten
 	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeAll(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.TransposeAll(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
+			return s.release(1, s.Track(s.c.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
 		}
 	}
 	return
 }
 
-func recordTransposeLast(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTransposeLast(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "mT", "TransposeBackward0", nil, self)
 	if err != nil {
 		return
@@ -9627,37 +9639,37 @@ func recordTransposeLast(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Te
 	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeLast(self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.TransposeLast(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.Keep(s.c.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.Track(s.c.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
 		}
 	}
 	return
 }
 
-func recordAdjointMatrix(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAdjointMatrix(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
-		return c.Past(tensor.Gradient).AdjointMatrix(self)
+		return c.Excluding(tensor.Gradient).AdjointMatrix(self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).AdjointMatrix(m.of(self)) }, self); err != nil {
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).AdjointMatrix(m.of(self)) }, self); err != nil {
 		return
 	}
 	return compose(c, "H", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
-func recordAdjoint(c dispatch.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAdjoint(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	if !recording(c, self) {
-		return c.Past(tensor.Gradient).Adjoint(self)
+		return c.Excluding(tensor.Gradient).Adjoint(self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Adjoint(m.of(self)) }, self); err != nil {
+	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).Adjoint(m.of(self)) }, self); err != nil {
 		return
 	}
 	return compose(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
-func recordExpand(c dispatch.Ctx, self *tensor.Tensor, size []int64, x2 bool) (result *tensor.Tensor, err error) {
+func recordExpand(c dispatch.Context, self *tensor.Tensor, size []int64, x2 bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "expand", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
@@ -9665,7 +9677,7 @@ func recordExpand(c dispatch.Ctx, self *tensor.Tensor, size []int64, x2 bool) (r
 	result, err = r.c.Expand(self, size, x2)
 	if r.views(err, result) {
 		size = copied(size)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Expand(base, size, x2))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
@@ -9673,7 +9685,7 @@ func recordExpand(c dispatch.Ctx, self *tensor.Tensor, size []int64, x2 bool) (r
 	return
 }
 
-func recordBroadcastTo(c dispatch.Ctx, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordBroadcastTo(c dispatch.Context, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "broadcast_to", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
@@ -9681,7 +9693,7 @@ func recordBroadcastTo(c dispatch.Ctx, self *tensor.Tensor, size []int64) (resul
 	result, err = r.c.BroadcastTo(self, size)
 	if r.views(err, result) {
 		size = copied(size)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.BroadcastTo(base, size))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
@@ -9689,7 +9701,7 @@ func recordBroadcastTo(c dispatch.Ctx, self *tensor.Tensor, size []int64) (resul
 	return
 }
 
-func recordSqueeze(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSqueeze(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward3", "SqueezeBackward0"), out, self)
 	if err != nil {
 		return
@@ -9697,18 +9709,18 @@ func recordSqueeze(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Squeeze(out, self)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Squeeze(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordSqueezeDim(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordSqueezeDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward4", "SqueezeBackward1"), out, self)
 	if err != nil {
 		return
@@ -9716,18 +9728,18 @@ func recordSqueezeDim(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (resu
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.SqueezeDim(out, self, dim)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordSqueezeDims(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordSqueezeDims(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "squeeze", either(out == self, "SqueezeBackward5", "SqueezeBackward2"), out, self)
 	if err != nil {
 		return
@@ -9736,18 +9748,18 @@ func recordSqueezeDims(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (
 	result, err = r.c.SqueezeDims(out, self, dims)
 	if r.views(err, result) {
 		dims = copied(dims)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordUnsqueeze(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordUnsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "unsqueeze", either(out == self, "UnsqueezeBackward1", "UnsqueezeBackward0"), out, self)
 	if err != nil {
 		return
@@ -9755,60 +9767,60 @@ func recordUnsqueeze(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (resul
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Unsqueeze(out, self, dim)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
 	return
 }
 
-func recordNarrow(c dispatch.Ctx, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
+func recordNarrow(c dispatch.Context, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "narrow", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Narrow(self, dim, start, length)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Narrow(base, dim, start, length))
 		}, result)
 	}
 	return
 }
 
-func recordSelect(c dispatch.Ctx, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
+func recordSelect(c dispatch.Context, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "select", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Select(self, dim, index)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Select(base, dim, index))
 		}, result)
 	}
 	return
 }
 
-func recordSlice(c dispatch.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+func recordSlice(c dispatch.Context, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "slice", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Slice(self, dim, start, end, step)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Slice(base, dim, start, end, step))
 		}, result)
 	}
 	return
 }
 
-func recordAsStrided(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
+func recordAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
 	r, err := beginView(c, "as_strided", either(out == self, "AsStridedBackward1", "AsStridedBackward0"), out, self)
 	if err != nil {
 		return
@@ -9820,7 +9832,7 @@ func recordAsStrided(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []in
 	if r.views(err, result) {
 		size = copied(size)
 		stride = copied(stride)
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.AsStrided(nil, base, size, stride, shifted(offset, selfOffset, base)))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9831,7 +9843,7 @@ func recordAsStrided(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []in
 	return
 }
 
-func recordUnfold(c dispatch.Ctx, self *tensor.Tensor, dim, size, step int64) (result *tensor.Tensor, err error) {
+func recordUnfold(c dispatch.Context, self *tensor.Tensor, dim, size, step int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "unfold", "UnfoldBackward0", nil, self)
 	if err != nil {
 		return
@@ -9839,7 +9851,7 @@ func recordUnfold(c dispatch.Ctx, self *tensor.Tensor, dim, size, step int64) (r
 	selfLike := likeOf(self)
 	result, err = r.c.Unfold(self, dim, size, step)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Unfold(base, dim, size, step))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -9849,47 +9861,47 @@ func recordUnfold(c dispatch.Ctx, self *tensor.Tensor, dim, size, step int64) (r
 	return
 }
 
-func recordDiagonal(c dispatch.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagonal(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "diagonal", "DiagonalBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Diagonal(self, offset, dim1, dim2)
 	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.Diagonal(base, offset, dim1, dim2))
 		}, result)
 	}
 	return
 }
 
-func recordUnbind(c dispatch.Ctx, self *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnbind(c dispatch.Context, self *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unbind", "UnbindBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Unbind(self, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
 	}
 	return
 }
 
-func recordSplit(c dispatch.Ctx, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
+func recordSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "split", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Split(self, splitSize, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.Split(base, splitSize, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
+func recordSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "split_with_sizes", "SplitWithSizesBackward0", nil, self)
 	if err != nil {
 		return
@@ -9897,54 +9909,56 @@ func recordSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, di
 	result, err = r.c.SplitWithSizes(self, sizes, dim)
 	if r.views(err, result...) {
 		sizes = copied(sizes)
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.SplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordChunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
+func recordChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "chunk", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Chunk(self, chunks, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.Chunk(base, chunks, dim)
+		}, result...)
 	}
 	return
 }
 
-func recordUnsafeChunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnsafeChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unsafe_chunk", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.UnsafeChunk(self, chunks, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeChunk(base, chunks, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordUnsafeSplit(c dispatch.Ctx, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnsafeSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unsafe_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.UnsafeSplit(self, splitSize, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeSplit(base, splitSize, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordUnsafeSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
+func recordUnsafeSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "unsafe_split_with_sizes", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -9952,28 +9966,28 @@ func recordUnsafeSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int
 	result, err = r.c.UnsafeSplitWithSizes(self, sizes, dim)
 	if r.views(err, result...) {
 		sizes = copied(sizes)
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeSplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordTensorSplit(c dispatch.Ctx, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
+func recordTensorSplit(c dispatch.Context, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TensorSplit(self, sections, dim)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplit(base, sections, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordTensorSplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64, dim int64) (result []*tensor.Tensor, err error) {
+func recordTensorSplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64, dim int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -9981,26 +9995,28 @@ func recordTensorSplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int
 	result, err = r.c.TensorSplitIndices(self, indices, dim)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
 		}, result...)
 	}
 	return
 }
 
-func recordHsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
+func recordHsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Hsplit(self, sections)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Hsplit(base, sections) }, result...)
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.Hsplit(base, sections)
+		}, result...)
 	}
 	return
 }
 
-func recordHsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
+func recordHsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -10008,26 +10024,28 @@ func recordHsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (
 	result, err = r.c.HsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.HsplitIndices(base, indices)
 		}, result...)
 	}
 	return
 }
 
-func recordVsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
+func recordVsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Vsplit(self, sections)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Vsplit(base, sections) }, result...)
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.Vsplit(base, sections)
+		}, result...)
 	}
 	return
 }
 
-func recordVsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
+func recordVsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -10035,26 +10053,28 @@ func recordVsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (
 	result, err = r.c.VsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.VsplitIndices(base, indices)
 		}, result...)
 	}
 	return
 }
 
-func recordDsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
+func recordDsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Dsplit(self, sections)
 	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Dsplit(base, sections) }, result...)
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.Dsplit(base, sections)
+		}, result...)
 	}
 	return
 }
 
-func recordDsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
+func recordDsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
 	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
@@ -10062,162 +10082,162 @@ func recordDsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (
 	result, err = r.c.DsplitIndices(self, indices)
 	if r.views(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.DsplitIndices(base, indices)
 		}, result...)
 	}
 	return
 }
 
-func recordViewCopy(c dispatch.Ctx, out, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+func recordViewCopy(c dispatch.Context, out, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
 	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewCopy(c, made, self, size)
 	})
 }
 
-func recordViewCopyDtype(c dispatch.Ctx, out, self *tensor.Tensor, dtype dtype.DType) (result *tensor.Tensor, err error) {
+func recordViewCopyDtype(c dispatch.Context, out, self *tensor.Tensor, dtype dtype.DType) (result *tensor.Tensor, err error) {
 	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewCopyDtype(c, made, self, dtype)
 	})
 }
 
-func recordExpandCopy(c dispatch.Ctx, out, self *tensor.Tensor, size []int64, implicit bool) (result *tensor.Tensor, err error) {
+func recordExpandCopy(c dispatch.Context, out, self *tensor.Tensor, size []int64, implicit bool) (result *tensor.Tensor, err error) {
 	return into(c, "expand_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ExpandCopy(c, made, self, size, implicit)
 	})
 }
 
-func recordPermuteCopy(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+func recordPermuteCopy(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	return into(c, "permute_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().PermuteCopy(c, made, self, dims)
 	})
 }
 
-func recordTransposeCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
+func recordTransposeCopy(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
 	return into(c, "transpose_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().TransposeCopy(c, made, self, dim0, dim1)
 	})
 }
 
-func recordTCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordTCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().TCopy(c, made, self) })
 }
 
-func recordSqueezeCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordSqueezeCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SqueezeCopy(c, made, self)
 	})
 }
 
-func recordSqueezeCopyDim(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordSqueezeCopyDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SqueezeCopyDim(c, made, self, dim)
 	})
 }
 
-func recordSqueezeCopyDims(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
+func recordSqueezeCopyDims(c dispatch.Context, out, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
 	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SqueezeCopyDims(c, made, self, dim)
 	})
 }
 
-func recordUnsqueezeCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+func recordUnsqueezeCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	return into(c, "unsqueeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().UnsqueezeCopy(c, made, self, dim)
 	})
 }
 
-func recordNarrowCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
+func recordNarrowCopy(c dispatch.Context, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
 	return into(c, "narrow_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NarrowCopy(c, made, self, dim, start, length)
 	})
 }
 
-func recordSelectCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
+func recordSelectCopy(c dispatch.Context, out, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
 	return into(c, "select_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SelectCopy(c, made, self, dim, index)
 	})
 }
 
-func recordSliceCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+func recordSliceCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
 	return into(c, "slice_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SliceCopy(c, made, self, dim, start, end, step)
 	})
 }
 
-func recordAsStridedCopy(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (result *tensor.Tensor, err error) {
+func recordAsStridedCopy(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (result *tensor.Tensor, err error) {
 	return into(c, "as_strided_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().AsStridedCopy(c, made, self, size, stride, storage_offset)
 	})
 }
 
-func recordUnfoldCopy(c dispatch.Ctx, out, self *tensor.Tensor, dimension, size, step int64) (result *tensor.Tensor, err error) {
+func recordUnfoldCopy(c dispatch.Context, out, self *tensor.Tensor, dimension, size, step int64) (result *tensor.Tensor, err error) {
 	return into(c, "unfold_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().UnfoldCopy(c, made, self, dimension, size, step)
 	})
 }
 
-func recordDiagonalCopy(c dispatch.Ctx, out, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+func recordDiagonalCopy(c dispatch.Context, out, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
 	return into(c, "diagonal_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().DiagonalCopy(c, made, self, offset, dim1, dim2)
 	})
 }
 
-func recordDetachCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordDetachCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "detach_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().DetachCopy(c, made, self)
 	})
 }
 
-func recordViewAsRealCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsRealCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "view_as_real_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewAsRealCopy(c, made, self)
 	})
 }
 
-func recordViewAsComplexCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordViewAsComplexCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "view_as_complex_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewAsComplexCopy(c, made, self)
 	})
 }
 
-func recordIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().IndicesCopy(c, made, self)
 	})
 }
 
-func recordValuesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordValuesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "values_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ValuesCopy(c, made, self)
 	})
 }
 
-func recordCrowIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCrowIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "crow_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().CrowIndicesCopy(c, made, self)
 	})
 }
 
-func recordColIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordColIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "col_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ColIndicesCopy(c, made, self)
 	})
 }
 
-func recordCcolIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordCcolIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "ccol_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().CcolIndicesCopy(c, made, self)
 	})
 }
 
-func recordRowIndicesCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordRowIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "row_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().RowIndicesCopy(c, made, self)
 	})
 }
 
-func recordAliasCopy(c dispatch.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+func recordAliasCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	return into(c, "alias_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().AliasCopy(c, made, self)
 	})

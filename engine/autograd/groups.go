@@ -39,7 +39,7 @@ func (g *group) register() {
 }
 
 // RegisterMultiGradHook registers a hook that is called with the gradients of several tensors, and returns its id.
-func RegisterMultiGradHook(c dispatch.Ctx, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
+func RegisterMultiGradHook(c dispatch.Context, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	const op = "register_multi_grad_hook"
 	if err := given(op, "hook", function); err != nil {
 		return 0, err

@@ -34,7 +34,7 @@ func with(self tensor.Node, f func(n *Node) error) error {
 }
 
 // GradFn returns the grad_fn of self, nil for a leaf.
-func GradFn(_ dispatch.Ctx, self *tensor.Tensor) (tensor.Node, error) {
+func GradFn(_ dispatch.Context, self *tensor.Tensor) (tensor.Node, error) {
 	v := variableOf(self)
 	if v == nil {
 		return nil, nil
@@ -49,7 +49,7 @@ func GradFn(_ dispatch.Ctx, self *tensor.Tensor) (tensor.Node, error) {
 }
 
 // GradientEdge returns the node and the output number that receive the gradient of self.
-func GradientEdge(_ dispatch.Ctx, self *tensor.Tensor) (tensor.Node, int64, error) {
+func GradientEdge(_ dispatch.Context, self *tensor.Tensor) (tensor.Node, int64, error) {
 	e, err := checkedEdge(self)
 	if err != nil {
 		return nil, 0, err
@@ -61,7 +61,7 @@ func GradientEdge(_ dispatch.Ctx, self *tensor.Tensor) (tensor.Node, int64, erro
 }
 
 // NodeName returns the name of a node, such as AddBackward0.
-func NodeName(_ dispatch.Ctx, self tensor.Node) (name string, err error) {
+func NodeName(_ dispatch.Context, self tensor.Node) (name string, err error) {
 	err = with(self, func(n *Node) error {
 		name = n.name
 		return nil
@@ -70,7 +70,7 @@ func NodeName(_ dispatch.Ctx, self tensor.Node) (name string, err error) {
 }
 
 // NodeId returns a number that identifies a node.
-func NodeId(_ dispatch.Ctx, self tensor.Node) (id int64, err error) {
+func NodeId(_ dispatch.Context, self tensor.Node) (id int64, err error) {
 	err = with(self, func(n *Node) error {
 		id = int64(uintptr(unsafe.Pointer(n)))
 		return nil
@@ -79,7 +79,7 @@ func NodeId(_ dispatch.Ctx, self tensor.Node) (id int64, err error) {
 }
 
 // NodeWeak returns a handle with a weak reference to the node.
-func NodeWeak(_ dispatch.Ctx, self tensor.Node) (made tensor.Node, err error) {
+func NodeWeak(_ dispatch.Context, self tensor.Node) (made tensor.Node, err error) {
 	err = with(self, func(n *Node) error {
 		n.known.Store(true)
 		made = weak{n}
@@ -89,7 +89,7 @@ func NodeWeak(_ dispatch.Ctx, self tensor.Node) (made tensor.Node, err error) {
 }
 
 // NodeEdges returns the number of operands.
-func NodeEdges(_ dispatch.Ctx, self tensor.Node) (count int64, err error) {
+func NodeEdges(_ dispatch.Context, self tensor.Node) (count int64, err error) {
 	err = with(self, func(n *Node) error {
 		count = int64(len(n.edges))
 		return nil
@@ -98,7 +98,7 @@ func NodeEdges(_ dispatch.Ctx, self tensor.Node) (count int64, err error) {
 }
 
 // NodeEdge returns the node and the output number that receive the gradient of operand i.
-func NodeEdge(_ dispatch.Ctx, self tensor.Node, i int64) (to tensor.Node, output int64, err error) {
+func NodeEdge(_ dispatch.Context, self tensor.Node, i int64) (to tensor.Node, output int64, err error) {
 	err = with(self, func(n *Node) error {
 		if i < 0 || i >= int64(len(n.edges)) {
 			return status.Indexf("node_edge: operand %d of %s is out of range: it has %d", i, n.name, len(n.edges))
@@ -113,7 +113,7 @@ func NodeEdge(_ dispatch.Ctx, self tensor.Node, i int64) (to tensor.Node, output
 }
 
 // NodeCall computes the gradients of a node's operands from those of its outputs. It does not free the saved tensors.
-func NodeCall(c dispatch.Ctx, self tensor.Node, grads []*tensor.Tensor) (made []*tensor.Tensor, err error) {
+func NodeCall(c dispatch.Context, self tensor.Node, grads []*tensor.Tensor) (made []*tensor.Tensor, err error) {
 	err = with(self, func(n *Node) error {
 		if len(grads) != len(n.outputs) {
 			return status.Typef("%s expects %d gradients, one for each result, but got %d", n.name, len(n.outputs), len(grads))
@@ -155,7 +155,7 @@ func NodeCall(c dispatch.Ctx, self tensor.Node, grads []*tensor.Tensor) (made []
 }
 
 // fits converts a gradient that the caller passes for output i of a node to the output's sizes.
-func (l *like) fits(c dispatch.Ctx, n *Node, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func (l *like) fits(c dispatch.Context, n *Node, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	switch sizes := l.sizes(); {
 	case grad.DType() != l.dtype:
 		return nil, status.Runtimef("the gradient of result %d of %s must have its dtype, %v, but has %v", i, n.name, l.dtype, grad.DType())
@@ -171,7 +171,7 @@ func (l *like) fits(c dispatch.Ctx, n *Node, i int, grad *tensor.Tensor) (*tenso
 }
 
 // NodeVariable returns the leaf of an AccumulateGrad node.
-func NodeVariable(_ dispatch.Ctx, self tensor.Node) (leaf *tensor.Tensor, err error) {
+func NodeVariable(_ dispatch.Context, self tensor.Node) (leaf *tensor.Tensor, err error) {
 	err = with(self, func(n *Node) error {
 		if n.leaf != nil {
 			leaf = n.leaf.Alias()
@@ -182,7 +182,7 @@ func NodeVariable(_ dispatch.Ctx, self tensor.Node) (leaf *tensor.Tensor, err er
 }
 
 // NodeResult returns a tensor that represents an output of a node as an input of AutogradGrad.
-func NodeResult(_ dispatch.Ctx, self tensor.Node, output int64) (made *tensor.Tensor, err error) {
+func NodeResult(_ dispatch.Context, self tensor.Node, output int64) (made *tensor.Tensor, err error) {
 	const op = "node_result"
 	err = with(self, func(n *Node) error {
 		if output < 0 || output >= int64(len(n.outputs)) || n.outputs[output].dtype.Category() < dtype.Floating {
@@ -210,7 +210,7 @@ func NodeResult(_ dispatch.Ctx, self tensor.Node, output int64) (made *tensor.Te
 }
 
 // NodeSetContext attaches a user-defined context to a node.
-func NodeSetContext(_ dispatch.Ctx, self tensor.Node, data, deleter uintptr) error {
+func NodeSetContext(_ dispatch.Context, self tensor.Node, data, deleter uintptr) error {
 	return with(self, func(n *Node) error {
 		a, made := n.attach(), newContext(data, deleter)
 		n.mu.Lock()
@@ -223,7 +223,7 @@ func NodeSetContext(_ dispatch.Ctx, self tensor.Node, data, deleter uintptr) err
 }
 
 // NodeContext returns the attached context.
-func NodeContext(_ dispatch.Ctx, self tensor.Node) (data uintptr, err error) {
+func NodeContext(_ dispatch.Context, self tensor.Node) (data uintptr, err error) {
 	err = with(self, func(n *Node) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -236,7 +236,7 @@ func NodeContext(_ dispatch.Ctx, self tensor.Node) (data uintptr, err error) {
 }
 
 // GetVersion returns the version counter of self: the number of in-place writes to its storage.
-func GetVersion(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
+func GetVersion(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	if inferred(self) {
 		return 0, status.Runtimef("Inference tensors do not track version counter.")
 	}
@@ -244,13 +244,13 @@ func GetVersion(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
 }
 
 // IncrementVersion increments the version counter of self.
-func IncrementVersion(_ dispatch.Ctx, self *tensor.Tensor) error {
-	self.Wrote()
+func IncrementVersion(_ dispatch.Context, self *tensor.Tensor) error {
+	self.BumpVersion()
 	return nil
 }
 
 // Untracked returns self without autograd metadata and tangents (Tensor.data); writes to it do not increment the version of self.
-func Untracked(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Untracked(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
 	for l := t.Dual(); l != nil; l = t.Dual() {
 		primal, err := dispatch.Primal(t, l)
@@ -267,4 +267,6 @@ func Untracked(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // NewHandle returns an alias of self for another handle.
-func NewHandle(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
+func NewHandle(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return self.Alias(), nil
+}

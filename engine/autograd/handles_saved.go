@@ -10,16 +10,16 @@ import (
 )
 
 // NodeSaved returns the saved tensors of a node, with their autograd metadata.
-func NodeSaved(c dispatch.Ctx, self tensor.Node) ([]*tensor.Tensor, error) {
+func NodeSaved(c dispatch.Context, self tensor.Node) ([]*tensor.Tensor, error) {
 	return savedBy(c, self, func(s *saved) bool { return !s.absent })
 }
 
 // NodeSavedAs returns the saved tensors with a name.
-func NodeSavedAs(c dispatch.Ctx, self tensor.Node, name string) ([]*tensor.Tensor, error) {
+func NodeSavedAs(c dispatch.Context, self tensor.Node, name string) ([]*tensor.Tensor, error) {
 	return savedBy(c, self, func(s *saved) bool { return strings.TrimSuffix(s.name, listed) == name })
 }
 
-func savedBy(c dispatch.Ctx, self tensor.Node, which func(s *saved) bool) (list []*tensor.Tensor, err error) {
+func savedBy(c dispatch.Context, self tensor.Node, which func(s *saved) bool) (list []*tensor.Tensor, err error) {
 	err = with(self, func(n *Node) error {
 		if err := n.begin(); err != nil {
 			return err
@@ -47,7 +47,7 @@ func savedBy(c dispatch.Ctx, self tensor.Node, which func(s *saved) bool) (list 
 }
 
 // NodeSavedNames returns the names of the tensors that a node saves if they are needed.
-func NodeSavedNames(_ dispatch.Ctx, self tensor.Node) (names string, err error) {
+func NodeSavedNames(_ dispatch.Context, self tensor.Node) (names string, err error) {
 	err = with(self, func(n *Node) error {
 		var all []string
 		for _, s := range n.saved {
@@ -62,7 +62,7 @@ func NodeSavedNames(_ dispatch.Ctx, self tensor.Node) (names string, err error) 
 }
 
 // NodePackSaved registers saved-tensor hooks for saved tensor number i with a name.
-func NodePackSaved(c dispatch.Ctx, self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
+func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
 	const op = "node_pack_saved"
 	if err := given(op, "pack", pack); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (l *hooks) join(h *hook) int64 {
 }
 
 // RemoveHook removes a hook, or a group of hooks, by its id. Unknown ids have no effect.
-func RemoveHook(c dispatch.Ctx, number int64) error {
+func RemoveHook(c dispatch.Context, number int64) error {
 	h, g := unregister(number)
 	if h != nil {
 		h.release()
@@ -79,7 +79,7 @@ func unregister(number int64) (*hook, *group) {
 // clear removes all hooks of a list.
 func (l *hooks) clear() {
 	for _, h := range l.now() {
-		_ = RemoveHook(dispatch.Ctx{}, h.number)
+		_ = RemoveHook(dispatch.Context{}, h.number)
 		h.release()
 	}
 }
@@ -117,7 +117,7 @@ func (h *hook) whole(leaf *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // shown returns the gradient as the tensor's hook receives it: with the indices of the tensor if it is sparse.
-func (h *hook) shown(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
+func (h *hook) shown(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (h *hook) shown(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // callOn calls a tensor's hook with its gradient, and replaces the gradient by the hook's result.
-func (h *hook) callOn(c dispatch.Ctx, n *Node, grad **tensor.Tensor) error {
+func (h *hook) callOn(c dispatch.Context, n *Node, grad **tensor.Tensor) error {
 	shown, err := h.shown(c, *grad)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (h *hook) callOn(c dispatch.Ctx, n *Node, grad **tensor.Tensor) error {
 }
 
 // call calls a hook with tensors, and stores its non-nil results in replaced.
-func (h *hook) call(c dispatch.Ctx, n *Node, tensors, replaced []*tensor.Tensor) error {
+func (h *hook) call(c dispatch.Context, n *Node, tensors, replaced []*tensor.Tensor) error {
 	made, err := program.Call(c, h.function, h.data, tensors, len(replaced))
 	for i, t := range made {
 		if t == nil {
@@ -210,7 +210,7 @@ func (v *Variable) listen() *listeners {
 }
 
 // RegisterHook registers a hook that is called with the gradient of self, and returns its id. A non-NULL result of the hook replaces the gradient.
-func RegisterHook(_ dispatch.Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
+func RegisterHook(_ dispatch.Context, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	if err := hookable("register_hook", self, function); err != nil {
 		return 0, err
 	}
@@ -222,7 +222,7 @@ func RegisterHook(_ dispatch.Ctx, self *tensor.Tensor, function, data, deleter u
 }
 
 // RegisterPostAccumulateGradHook registers a hook that is called after the gradient of the leaf self was accumulated, and returns its id.
-func RegisterPostAccumulateGradHook(_ dispatch.Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
+func RegisterPostAccumulateGradHook(_ dispatch.Context, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	if err := hookable("register_post_accumulate_grad_hook", self, function); err != nil {
 		return 0, err
 	}
@@ -244,7 +244,7 @@ func hookable(op string, self *tensor.Tensor, function uintptr) error {
 }
 
 // NodeRegisterHook registers a hook that is called after a node was executed, with the gradients of its inputs and outputs.
-func NodeRegisterHook(_ dispatch.Ctx, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
+func NodeRegisterHook(_ dispatch.Context, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
 	if err = given("node_register_hook", "hook", function); err == nil {
 		err = with(self, func(n *Node) error {
 			number = n.attach().after.add(function, data, deleter, -1)
@@ -255,7 +255,7 @@ func NodeRegisterHook(_ dispatch.Ctx, self tensor.Node, function, data, deleter 
 }
 
 // NodeRegisterPrehook registers a hook that is called before a node is executed, with the gradients of its outputs.
-func NodeRegisterPrehook(_ dispatch.Ctx, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
+func NodeRegisterPrehook(_ dispatch.Context, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
 	if err = given("node_register_prehook", "hook", function); err == nil {
 		err = with(self, func(n *Node) error {
 			number = n.attach().before.add(function, data, deleter, -1)

@@ -31,7 +31,7 @@ func seeded(outputs, grads []*tensor.Tensor) *tensor.Level {
 }
 
 // forEach computes AutogradGrad by one backward pass for each batch element of l, through an unbatched graph.
-func forEach(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+func forEach(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
 	_, err = s.Try(func() *tensor.Tensor {
@@ -41,7 +41,7 @@ func forEach(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.T
 				s.Check(status.NotImplementedf("autograd.grad inside vmap: outputs[%d] is batched, and other outputs are not but have batched gradients", i))
 			}
 			if grads[i] != nil {
-				seeds[i] = s.Keep(dispatch.Take(c, grads[i], l))
+				seeds[i] = s.Track(dispatch.Take(c, grads[i], l))
 			}
 		}
 		columns := make([][]*tensor.Tensor, len(inputs))
@@ -49,14 +49,14 @@ func forEach(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.T
 			row := make([]*tensor.Tensor, len(seeds))
 			for i, t := range seeds {
 				if t != nil {
-					row[i] = s.Keep(c.Select(t, 0, k))
+					row[i] = s.Track(c.Select(t, 0, k))
 				}
 			}
 			again := ops.True
 			if k == l.Size-1 {
 				again = retain
 			}
-			for i, t := range s.KeepAll(AutogradGrad(c, outputs, inputs, row, again, create, unused, zeros)) {
+			for i, t := range s.TrackAll(AutogradGrad(c, outputs, inputs, row, again, create, unused, zeros)) {
 				columns[i] = append(columns[i], t)
 			}
 		}
@@ -64,21 +64,21 @@ func forEach(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.T
 			var t *tensor.Tensor
 			switch {
 			case l.Size == 0:
-				t = s.Keep(dispatch.Take(c, inputs[i], l))
+				t = s.Track(dispatch.Take(c, inputs[i], l))
 			case slices.Contains(column, nil):
 				made = append(made, nil)
 				continue
 			default:
-				t = s.Keep(c.Stack(nil, column, 0))
+				t = s.Track(c.Stack(nil, column, 0))
 			}
-			made = append(made, s.Keep(dispatch.Give("grad", c, t, l)))
+			made = append(made, s.Track(dispatch.Return("grad", c, t, l)))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.GiveAll(made)
+	return s.ReturnAll(made)
 }
 
 // covered returns an error for inputs that are not batched by a vmap level that batches outputs: the backward pass would sum their gradients over the batch.
@@ -110,7 +110,7 @@ func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 // pushed computes AutogradGrad of tensors with tangents. A gradient is J^T v. Its tangent is J^T applied to the tangent of v, plus the
 // derivative of v^T t with respect to the inputs, where t is the tangent of the outputs, which accounts for the change of
 // the Jacobian J.
-func pushed(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+func pushed(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
 	_, err = s.Try(func() *tensor.Tensor {
@@ -118,13 +118,13 @@ func pushed(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Te
 			if t == nil {
 				return nil
 			}
-			return s.Keep(dispatch.Primal(t, l))
+			return s.Track(dispatch.Primal(t, l))
 		}
 		tangent := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == nil || l.Over() {
 				return nil
 			}
-			return s.Keep(dispatch.Tangent(t, l))
+			return s.Track(dispatch.Tangent(t, l))
 		}
 		var roots, seeds, sloping, vectors []*tensor.Tensor
 		for i, t := range outputs {
@@ -149,7 +149,7 @@ func pushed(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Te
 		}
 		slopes := make([]*tensor.Tensor, len(inputs))
 		if len(sloping) > 0 {
-			slopes = s.KeepAll(AutogradGrad(c, sloping, of, vectors, ops.True, create, true, false))
+			slopes = s.TrackAll(AutogradGrad(c, sloping, of, vectors, ops.True, create, true, false))
 		}
 		values := make([]*tensor.Tensor, len(inputs))
 		if len(roots) > 0 || len(sloping) == 0 {
@@ -158,16 +158,16 @@ func pushed(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Te
 					roots, seeds = append(roots, primal(t)), append(seeds, primal(at(grads, i)))
 				}
 			}
-			values = s.KeepAll(AutogradGrad(c, roots, of, seeds, retain, create, unused || len(sloping) > 0, zeros))
+			values = s.TrackAll(AutogradGrad(c, roots, of, seeds, retain, create, unused || len(sloping) > 0, zeros))
 		}
 		for i, value := range values {
 			if slope := slopes[i]; slope != nil {
 				if value == nil {
-					value = s.Keep(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
+					value = s.Track(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
 				}
 				value = s.densified(value)
-				slope = s.Keep(dispatch.Laid(c, s.densified(slope), value))
-				value = s.Keep(dispatch.Pair("grad", c, value, slope, l))
+				slope = s.Track(dispatch.Laid(c, s.densified(slope), value))
+				value = s.Track(dispatch.Pair("grad", c, value, slope, l))
 			}
 			if value == nil && !unused {
 				s.Check(unusedInput(i))
@@ -179,7 +179,7 @@ func pushed(c dispatch.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Te
 	if err != nil {
 		return nil, err
 	}
-	return s.GiveAll(made)
+	return s.ReturnAll(made)
 }
 
 // leads returns whether the autograd graph of t contains to.

@@ -48,7 +48,7 @@ func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
 			sizes[d] = b.lengths[at]
 		}
 	}
-	return s.Keep(t.View("backward", sizes, t.Strides(), offset))
+	return s.Track(t.View("backward", sizes, t.Strides(), offset))
 }
 
 // halves returns the halves of a box along the dimension with the largest stride; none if the box is not divided.
@@ -117,7 +117,7 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f fun
 	if s.record || self.Numel() <= large || !backend.Known(self) {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
 	}
-	made := s.Keep(s.c.EmptyLike(self, d, tensor.NoLayout, self.Device(), shape.Preserve))
+	made := s.Track(s.c.EmptyLike(self, d, tensor.NoLayout, self.Device(), shape.Preserve))
 	made.SetHistory(nil)
 	s.fill(&filling{made: made, beside: []*tensor.Tensor{self}, piece: func(s *steps, b *box, _ *tensor.Tensor) *tensor.Tensor {
 		s.box = nil
@@ -179,7 +179,7 @@ func (s *steps) cut(i int) *tensor.Tensor {
 		made = s.take(0)
 		grad = made
 	case same:
-		made = s.Keep(s.c.EmptyLike(s.pattern(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve))
+		made = s.Track(s.c.EmptyLike(s.pattern(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve))
 	default:
 		sum := want.dtype
 		if sum.Size() < dtype.Float32.Size() {
@@ -197,9 +197,9 @@ func (s *steps) cut(i int) *tensor.Tensor {
 			}
 			s.given = append(s.given, t)
 		}
-		part, err := s.Give(n.formula(s, i))
+		part, err := s.Return(n.formula(s, i))
 		s.Check(err)
-		return s.Keep(n.fitTo(s.c, i, part, to.DType(), to.Sizes()))
+		return s.Track(n.fitTo(s.c, i, part, to.DType(), to.Sizes()))
 	}}, boxOf(sizes, nil))
 	return s.cast(made, want.dtype)
 }
@@ -216,5 +216,5 @@ func (s *steps) pattern(sizes []int64) *tensor.Tensor {
 			return t
 		}
 	}
-	return s.Keep(tensor.EmptyStrided("backward", sizes, shape.ContiguousStrides(sizes), s.node.outputs[0].dtype, s.node.outputs[0].device))
+	return s.Track(tensor.EmptyStrided("backward", sizes, shape.ContiguousStrides(sizes), s.node.outputs[0].dtype, s.node.outputs[0].device))
 }

@@ -12,9 +12,9 @@ import (
 // values such as (void *)1 are not valid pointers for Go's garbage collector.
 type Program interface {
 	// Call calls a tensor_callback, with the grad mode of c. The caller owns the results.
-	Call(c dispatch.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
-	Pack(c dispatch.Ctx, function, context uintptr, t *tensor.Tensor) (uintptr, error)
-	Unpack(c dispatch.Ctx, function, context, packed uintptr) (*tensor.Tensor, error)
+	Call(c dispatch.Context, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
+	Pack(c dispatch.Context, function, context uintptr, t *tensor.Tensor) (uintptr, error)
+	Unpack(c dispatch.Context, function, context, packed uintptr) (*tensor.Tensor, error)
 	Watch(function, context uintptr, n tensor.Node, failed bool)
 	Delete(deleter, context uintptr)
 }

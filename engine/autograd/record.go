@@ -15,8 +15,8 @@ import (
 
 // call is the state of an operator call while its node is built.
 type call struct {
-	c            dispatch.Ctx // past this layer
-	node         *Node        // nil if the call adds no node to the graph
+	c            dispatch.Context // past this layer
+	node         *Node            // nil if the call adds no node to the graph
 	out          *tensor.Tensor
 	at           int          // the index of out among the results
 	view         bool         // only the geometry of out changes
@@ -28,8 +28,8 @@ type call struct {
 
 // begin creates the node of a call, with an edge for each operand, unless no operand requires grad. It returns an error for calls that do not support
 // autograd, such as writes to a leaf that requires grad.
-func begin(c dispatch.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
-	r := call{c: c.Past(tensor.Gradient), out: out}
+func begin(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
+	r := call{c: c.Excluding(tensor.Gradient), out: out}
 	if inPlace := out != nil && len(operands) > 0 && out == operands[0]; inPlace {
 		op = nameInPlace(op)
 	}
@@ -58,11 +58,11 @@ func begin(c dispatch.Ctx, op, name string, out *tensor.Tensor, operands ...*ten
 
 // beginView is begin for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode, because the
 // layout of their gradient changes too.
-func beginView(c dispatch.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
+func beginView(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	if c.Recording() || out == nil || !variableOf(out).notesGeometry() {
 		return begin(c, op, name, out, operands...)
 	}
-	r := call{c: c.Past(tensor.Gradient), out: out}
+	r := call{c: c.Excluding(tensor.Gradient), out: out}
 	if err := writable(c, nameInPlace(op), out); err != nil {
 		return r, err
 	}
@@ -98,7 +98,7 @@ func writes(op, which string) error {
 }
 
 // plain returns an error if a given `out` tensor, or an operand of a call with one, requires grad.
-func plain(c dispatch.Ctx, op string, outs []*tensor.Tensor, operands ...*tensor.Tensor) error {
+func plain(c dispatch.Context, op string, outs []*tensor.Tensor, operands ...*tensor.Tensor) error {
 	switch given := slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }); {
 	case given && recording(c, outs...):
 		return writes(op, "a tensor given as out")
@@ -343,7 +343,7 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 			return false
 		}
 		sizes := slices.Clone(result.Sizes())
-		r.watch(self, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(c.View(base, sizes))
 		}, result)
 		return true
@@ -353,7 +353,7 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 
 // before returns a copy of self, which an in-place call is about to overwrite. For a view it copies the part of the base, so that the view's hooks are not
 // called, as for an in-place operator with a single node.
-func before(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func before(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
 	if v == nil || v.view == nil || v.view.inPlaceView || !recording(c, self) {
 		return c.Clone(self, shape.Preserve)
@@ -368,7 +368,7 @@ func before(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // into calls run, a decomposition of operator op into other operators, and copies its result to out. If out is self, run gets a copy of self.
-func into(c dispatch.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func into(c dispatch.Context, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	inPlace := out != nil && out == self
 	if inPlace {
 		op = nameInPlace(op)
@@ -423,7 +423,7 @@ func named(since uint64, name string, results ...*tensor.Tensor) {
 }
 
 // compose computes op by a formula of differentiable operators.
-func compose(c dispatch.Ctx, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+func compose(c dispatch.Context, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	return into(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := &steps{c: c}
 		defer s.Close()
@@ -448,7 +448,7 @@ func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tens
 		case at < i:
 			m.made = append(m.made, m.made[at])
 		default:
-			m.made = append(m.made, m.Keep(tensor.EmptyStrided("meta", t.Sizes(), t.Strides(), t.DType(), device.Device{Type: device.Meta, Index: -1})))
+			m.made = append(m.made, m.Track(tensor.EmptyStrided("meta", t.Sizes(), t.Strides(), t.DType(), device.Device{Type: device.Meta, Index: -1})))
 		}
 	}
 	if m.Err != nil {
@@ -470,7 +470,7 @@ type metas struct {
 func (m *metas) of(t *tensor.Tensor) *tensor.Tensor { return m.made[slices.Index(m.given, t)] }
 
 // reject returns an error if a tensor requires grad, for an operator without derivatives.
-func refuse(c dispatch.Ctx, op string, tensors ...*tensor.Tensor) error {
+func refuse(c dispatch.Context, op string, tensors ...*tensor.Tensor) error {
 	if !recording(c, tensors...) {
 		return nil
 	}

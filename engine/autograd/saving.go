@@ -45,7 +45,7 @@ var saving = struct {
 }{all: map[uint32]*savers{}}
 
 // PushSavedTensorsHooks makes the calling thread save tensors through hooks, until PopSavedTensorsHooks.
-func PushSavedTensorsHooks(c dispatch.Ctx, pack, unpack, drop, data, deleter uintptr) error {
+func PushSavedTensorsHooks(c dispatch.Context, pack, unpack, drop, data, deleter uintptr) error {
 	const op = "push_saved_tensors_hooks"
 	if err := given(op, "pack", pack); err != nil {
 		return err
@@ -66,7 +66,7 @@ func PushSavedTensorsHooks(c dispatch.Ctx, pack, unpack, drop, data, deleter uin
 }
 
 // PopSavedTensorsHooks removes the hooks that the calling thread pushed last.
-func PopSavedTensorsHooks(c dispatch.Ctx) error {
+func PopSavedTensorsHooks(c dispatch.Context) error {
 	const op = "pop_saved_tensors_hooks"
 	s := popped(c.Saving())
 	if s == nil {
@@ -87,7 +87,7 @@ func popped(number uint32) *savers {
 }
 
 // saversOf returns the hooks by which the call's thread saves tensors, with a reference, nil for none: a hook may have popped them.
-func saversOf(c dispatch.Ctx) *savers {
+func saversOf(c dispatch.Context) *savers {
 	number := c.Saving()
 	if number == 0 {
 		return nil
@@ -102,7 +102,7 @@ func saversOf(c dispatch.Ctx) *savers {
 }
 
 // packed calls the pack hook with a tensor and its autograd metadata. The parcel takes the reference to the hooks.
-func (s *savers) packed(c dispatch.Ctx, t *tensor.Tensor) (*parcel, error) {
+func (s *savers) packed(c dispatch.Context, t *tensor.Tensor) (*parcel, error) {
 	version := valuesOf(t).Version()
 	made, err := program.Pack(c.Recorded(false), s.pack, s.data, t)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *parcel) drop() {
 }
 
 // open calls the unpack hook, and returns its tensor without autograd metadata.
-func (p *parcel) open(c dispatch.Ctx, n *Node) (*tensor.Tensor, error) {
+func (p *parcel) open(c dispatch.Context, n *Node) (*tensor.Tensor, error) {
 	t, err := program.Unpack(c, p.by.unpack, p.by.data, p.packed)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (p *parcel) open(c dispatch.Ctx, n *Node) (*tensor.Tensor, error) {
 
 // save adds a saved tensor to the node and returns its index. It takes the references of s. shown is the tensor that the pack hook
 // receives.
-func (n *Node) save(c dispatch.Ctx, s saved, shown *tensor.Tensor) (at int, err error) {
+func (n *Node) save(c dispatch.Context, s saved, shown *tensor.Tensor) (at int, err error) {
 	if n.saved == nil {
 		n.saved = n.firstSaved[:0]
 	}

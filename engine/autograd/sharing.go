@@ -112,7 +112,7 @@ func strided(t, base *tensor.Tensor) replay {
 	if from|to == 0 {
 		return placed
 	}
-	return func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	return func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 		memory, err := dispatch.Toggled(c, base, from)
 		if err != nil {
 			return nil, err
@@ -130,11 +130,11 @@ func strided(t, base *tensor.Tensor) replay {
 // inMemory is strided without conjugate and negative bits.
 func inMemory(t, base *tensor.Tensor) replay {
 	sizes, strides, offset := slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()-base.Offset()
-	at := func(c dispatch.Ctx, base *tensor.Tensor) (*tensor.Tensor, error) {
+	at := func(c dispatch.Context, base *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.AsStrided(nil, base, sizes, strides, ops.Int(base.Offset()+offset))
 	}
-	by := func(first, second func(c dispatch.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) replay {
-		return func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	by := func(first, second func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error)) replay {
+		return func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			between, err := first(c, base)
 			if err != nil {
 				return nil, err
@@ -145,13 +145,13 @@ func inMemory(t, base *tensor.Tensor) replay {
 	}
 	switch complex := base.DType().IsComplex(); {
 	case complex == t.DType().IsComplex():
-		return func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(at(c, base)) }
+		return func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(at(c, base)) }
 	case complex:
-		return by(dispatch.Ctx.ViewAsReal, at)
+		return by(dispatch.Context.ViewAsReal, at)
 	}
 	for d := range strides {
 		strides[d] *= 2
 	}
 	sizes, strides, offset = append(sizes, 2), append(strides, 1), 2*offset
-	return by(at, dispatch.Ctx.ViewAsComplex)
+	return by(at, dispatch.Context.ViewAsComplex)
 }

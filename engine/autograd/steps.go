@@ -18,7 +18,7 @@ var one = dtype.IntScalar(1)
 // steps evaluates the derivative formulas of a node. It owns their temporaries.
 type steps struct {
 	owner.Formula
-	c     dispatch.Ctx
+	c     dispatch.Context
 	node  *Node
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors keep their autograd metadata, so that the backward pass itself can be differentiated.
@@ -61,7 +61,7 @@ func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
 func (s *steps) aside(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{c: s.c, record: s.record}
 	defer inner.Close()
-	return s.Keep(inner.Try(func() *tensor.Tensor { return formula(inner) }))
+	return s.Track(inner.Try(func() *tensor.Tensor { return formula(inner) }))
 }
 
 // differentiate evaluates the derivatives for the operands that require grad.
@@ -122,7 +122,7 @@ func (s *steps) take(i int) *tensor.Tensor {
 		return s.grad(i)
 	}
 	s.given[i] = nil
-	return s.Keep(t, nil)
+	return s.Track(t, nil)
 }
 
 // saved returns a saved tensor of the node, or nil for an absent operand.
@@ -166,7 +166,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	if !s.record || from.Node == nil || !differentiable(kept) {
 		return kept
 	}
-	t := s.Keep(kept.Alias(), nil)
+	t := s.Track(kept.Alias(), nil)
 	if v.result && s.result != nil {
 		track(t).node = s.result(kept)
 		return t
@@ -265,7 +265,7 @@ func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
 }
 
 // number returns the value of an operand that is a wrapped number.
-func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.WrappedNumber(v)) }
+func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.Track(tensor.WrappedNumber(v)) }
 func (s *steps) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
 func (s *steps) int(v int64) *tensor.Tensor           { return s.number(dtype.IntScalar(v)) }
 
@@ -298,13 +298,13 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 // both returns whether two operands are wrapped numbers, whose result is computed as a scalar, without rounding to a dtype.
 func both(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
 
-func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Neg(nil, a)) }
+func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Neg(nil, a)) }
 
 func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
 		return t
 	}
-	return s.Keep(s.c.Real(t))
+	return s.Track(s.c.Real(t))
 }
 
 // conj returns the complex conjugate of t, or t itself if it is real.
@@ -312,19 +312,19 @@ func (s *steps) conj(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
 		return t
 	}
-	return s.Keep(s.c.Conj(t))
+	return s.Track(s.c.Conj(t))
 }
 
 func (s *steps) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if t.DType() == d {
 		return t
 	}
-	return s.Keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
+	return s.Track(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }
 
 // filled returns a tensor filled with one value.
 func (s *steps) filled(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
-	return s.Keep(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
+	return s.Track(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
 }
 
 // whole returns the result of two scalars, an integer if both are integers.

@@ -20,7 +20,7 @@ func (n *Node) differentiateAny(r *run, grads []*tensor.Tensor) ([]*tensor.Tenso
 	kept := slices.Clone(grads) // differentiate may take gradients out of grads and release them
 	for i, t := range kept {
 		if t != nil {
-			kept[i] = s.Keep(t.Alias(), nil)
+			kept[i] = s.Track(t.Alias(), nil)
 		}
 	}
 	made, err := n.differentiate(r, grads)
@@ -62,5 +62,5 @@ func (s *steps) densified(t *tensor.Tensor) *tensor.Tensor {
 	if partsOf(t) == nil {
 		return t
 	}
-	return s.Keep(s.c.ToDense(t, dtype.None, ops.NoBool))
+	return s.Track(s.c.ToDense(t, dtype.None, ops.NoBool))
 }

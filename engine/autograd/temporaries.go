@@ -78,7 +78,7 @@ func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tens
 	made, err := step(out)
 	s.Check(err)
 	if out == nil {
-		s.Keep(made, nil)
+		s.Track(made, nil)
 	}
 	return made
 }

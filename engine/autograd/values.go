@@ -55,14 +55,14 @@ func partsOf(t *tensor.Tensor) *tensor.Parts {
 
 // gradientOf converts the gradient of the values of t to the gradient that the caller gets: for a sparse t a sparse tensor with the indices of t.
 // Duplicate entries have the same gradient, which occurs once.
-func gradientOf(c dispatch.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func gradientOf(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		inner, err := gradientOf(c, w.Value, grad)
 		if err != nil || w.Level.Forward {
 			return inner, err
 		}
 		defer inner.Release()
-		return dispatch.Give("grad", c, inner, w.Level)
+		return dispatch.Return("grad", c, inner, w.Level)
 	}
 	p := partsOf(t)
 	if p == nil {
@@ -74,11 +74,11 @@ func gradientOf(c dispatch.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) 
 	s := &steps{c: c}
 	defer s.Close()
 	return s.Try(func() *tensor.Tensor {
-		sum := s.Keep(c.Coalesce(s.Keep(entries(t, grad))))
-		ones := s.Keep(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
-		count := s.Keep(c.Coalesce(s.Keep(entries(t, ones))))
-		once := s.Keep(c.Div(nil, sum.Parts().Values, count.Parts().Values, ""))
-		return s.Keep(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: sum.Parts().Indices, Values: once, Coalesced: true}))
+		sum := s.Track(c.Coalesce(s.Track(entries(t, grad))))
+		ones := s.Track(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
+		count := s.Track(c.Coalesce(s.Track(entries(t, ones))))
+		once := s.Track(c.Div(nil, sum.Parts().Values, count.Parts().Values, ""))
+		return s.Track(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: sum.Parts().Indices, Values: once, Coalesced: true}))
 	})
 }
 
@@ -90,7 +90,7 @@ func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 
 // placed converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A strided t
 // accepts a COO gradient unchanged; a gradient of another layout is converted to a dense one.
-func placed(c dispatch.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func placed(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		if w.Level.Forward {
 			return placed(c, w.Value, grad)

@@ -116,7 +116,7 @@ func differentiable(t *tensor.Tensor) bool {
 }
 
 // recording returns whether a call on the tensors adds a node to the graph: grad mode is on, one requires grad, and not all are inference tensors.
-func recording(c dispatch.Ctx, tensors ...*tensor.Tensor) bool {
+func recording(c dispatch.Context, tensors ...*tensor.Tensor) bool {
 	if !c.Recording() {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // replay applies a view operator to another base, and returns the views that it returns.
-type replay func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error)
+type replay func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error)
 
 // shifted translates a storage offset of as_strided to another base: it returns base.Offset() + offset - from, where from was the offset of the
 // original base.
@@ -30,7 +30,7 @@ func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
 }
 
 // only returns view number i of the replayed views, and releases the others.
-func (again replay) only(c dispatch.Ctx, base *tensor.Tensor, i int) (*tensor.Tensor, error) {
+func (again replay) only(c dispatch.Context, base *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	list, err := again(c, base)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (again replay) only(c dispatch.Ctx, base *tensor.Tensor, i int) (*tensor.Te
 
 // then composes two replays: it returns view number i of next, applied to view number at of again.
 func (again replay) then(at int, next replay, i int) replay {
-	return func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	return func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 		between, err := again.only(c, base, at)
 		if err != nil {
 			return nil, err
@@ -246,15 +246,15 @@ func placeOf(t *tensor.Tensor) place {
 }
 
 // empty returns an uninitialized tensor with the sizes and strides of p.
-func (s *steps) empty(c dispatch.Ctx, p *place) *tensor.Tensor {
+func (s *steps) empty(c dispatch.Context, p *place) *tensor.Tensor {
 	if p.strides == nil {
-		return s.Keep(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
+		return s.Track(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
 	}
-	return s.Keep(c.EmptyStrided(slices.Clone(p.sizes()), slices.Clone(p.strides), p.dtype, tensor.NoLayout, p.device))
+	return s.Track(c.EmptyStrided(slices.Clone(p.sizes()), slices.Clone(p.strides), p.dtype, tensor.NoLayout, p.device))
 }
 
 // laid returns a copy of t with the sizes and strides of p.
-func (s *steps) laid(c dispatch.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
+func (s *steps) laid(c dispatch.Context, t *tensor.Tensor, p *place) *tensor.Tensor {
 	made := s.empty(c, p)
 	s.Check(c.Copy(made, t, false))
 	return made
@@ -272,7 +272,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 	defer r.abandon()
 	made := s.empty(r.c, &origin)
 	s.Check(r.c.Zero(made))
-	for i, part := range s.KeepAll(again(r.c, made)) {
+	for i, part := range s.TrackAll(again(r.c, made)) {
 		if grads[i] == nil {
 			continue
 		}
@@ -288,33 +288,35 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 		s.Check(err)
 	}
 	if r.finish(nil, made) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.KeepAll(again(s.c, s.laid(s.c, s.grad(0), &origin)))[i] }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.TrackAll(again(s.c, s.laid(s.c, s.grad(0), &origin)))[i]
+		}
 	}
 	return made
 }
 
 // put writes given to part, a view of made with overlapping elements, element by element, or adds it.
-func (s *steps) put(c dispatch.Ctx, made, part, given, only *tensor.Tensor, add bool) {
+func (s *steps) put(c dispatch.Context, made, part, given, only *tensor.Tensor, add bool) {
 	inner := &steps{c: c}
 	defer inner.Close()
 	if lazy := part.Lazy(); lazy != 0 { // the view is conjugated or negated
-		given, part = inner.Keep(dispatch.Toggled(c, given, lazy)), inner.Keep(part.WithLazy(0), nil)
+		given, part = inner.Track(dispatch.Toggled(c, given, lazy)), inner.Track(part.WithLazy(0), nil)
 	}
 	if made.DType() != part.DType() { // one is a real view of the other, which is complex
 		for _, t := range []**tensor.Tensor{&made, &part, &given} {
 			if (*t).DType().IsComplex() {
-				*t = inner.Keep(c.ViewAsReal(inner.Keep(c.ResolveConj(*t))))
+				*t = inner.Track(c.ViewAsReal(inner.Track(c.ResolveConj(*t))))
 			}
 		}
 		if only != nil && only.Dim() < given.Dim() {
-			only = inner.Keep(c.Unsqueeze(nil, only, -1))
+			only = inner.Track(c.Unsqueeze(nil, only, -1))
 		}
 	}
 	length, at := inner.places(part)
 	if only != nil {
-		at, given = inner.Keep(c.MaskedSelect(nil, at, only)), inner.Keep(c.MaskedSelect(nil, given, only))
+		at, given = inner.Track(c.MaskedSelect(nil, at, only)), inner.Track(c.MaskedSelect(nil, given, only))
 	}
-	memory := inner.Keep(c.AsStrided(nil, made, []int64{length}, []int64{1}, ops.Int(0)))
+	memory := inner.Track(c.AsStrided(nil, made, []int64{length}, []int64{1}, ops.Int(0)))
 	_, err := c.Put(memory, memory, at, given, add)
 	s.Check(err)
 }
@@ -322,7 +324,7 @@ func (s *steps) put(c dispatch.Ctx, made, part, given, only *tensor.Tensor, add 
 // places returns the number of elements of t's storage, and the index in the storage of each element of t.
 func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
 	length = t.Storage().Nbytes() / t.DType().Size()
-	return length, s.Keep(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
+	return length, s.Track(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
 }
 
 // Hand is called when an operator returns t to the program. A view of a temporary that is not used elsewhere stops being a view, so that writes to it
@@ -391,7 +393,7 @@ func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again repla
 	n.edges[0], n.number = whole, numbers.Add(1)
 	n.results(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
-		return s.unview(origin, s.given, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		return s.unview(origin, s.given, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return single(again.only(c, base, at))
 		})
 	}
@@ -436,10 +438,10 @@ func (w *viewed) mirror(v *Variable, t *tensor.Tensor) {
 // slices returns the gradient of operand i of a CopySlices node with inner node n, whose output number output was written to the view.
 func (s *steps) slices(n *Node, output int, again replay, at int, origin *place, i int) *tensor.Tensor {
 	grad := s.laid(s.c, s.grad(0), origin)
-	part := s.Keep(again.only(s.c, grad, at))
+	part := s.Track(again.only(s.c, grad, at))
 	if s.inner == nil {
 		given := make([]*tensor.Tensor, len(n.outputs))
-		given[output] = s.Keep(s.c.Clone(part, shape.Contiguous))
+		given[output] = s.Track(s.c.Clone(part, shape.Contiguous))
 		s.inner = &steps{c: s.c, node: n, given: given, record: s.record}
 		s.inner.result = func(t *tensor.Tensor) *Node {
 			s.node.retain()
@@ -451,14 +453,14 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 		if tensoriter.SelfOverlaps(part) {
 			s.Check(status.NotImplementedf("%s: the gradient of values written to a view of sizes %v and strides %v, several elements of which refer to a single memory location, is not implemented; clone() the view", n.name, part.Sizes(), part.Strides()))
 		}
-		return s.Keep(inner.Try(func() *tensor.Tensor { return n.formula(inner, i) }))
+		return s.Track(inner.Try(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}
 	var of *tensor.Tensor
 	if n.edges[0].Node != nil {
-		of = s.Keep(inner.Try(func() *tensor.Tensor { return n.formula(inner, 0) }))
+		of = s.Track(inner.Try(func() *tensor.Tensor { return n.formula(inner, 0) }))
 	}
 	if of == nil {
-		of = s.Keep(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
+		of = s.Track(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
 	}
 	return s.spliced(grad, of, nil, again, at, origin)
 }
@@ -471,7 +473,7 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 	s.Check(err)
 	defer r.abandon()
 	made := s.laid(r.c, t, origin)
-	part := s.Keep(again.only(r.c, made, at))
+	part := s.Track(again.only(r.c, made, at))
 	if !tensoriter.SelfOverlaps(part) {
 		written = nil
 		s.Check(r.c.Copy(part, given, false))
@@ -487,7 +489,7 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			grad := s.laid(s.c, s.grad(0), origin)
-			part := s.Keep(again.only(s.c, grad, at))
+			part := s.Track(again.only(s.c, grad, at))
 			var written *tensor.Tensor
 			if shared {
 				written = s.saved(kept)
@@ -505,13 +507,13 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 }
 
 // changed returns where a != b, except where b is NaN.
-func (s *steps) changed(c dispatch.Ctx, a, b *tensor.Tensor) *tensor.Tensor {
-	return s.Keep(c.LogicalAnd(nil, s.Keep(c.Ne(nil, a, b)), s.Keep(c.Eq(nil, b, b))))
+func (s *steps) changed(c dispatch.Context, a, b *tensor.Tensor) *tensor.Tensor {
+	return s.Track(c.LogicalAnd(nil, s.Track(c.Ne(nil, a, b)), s.Track(c.Eq(nil, b, b))))
 }
 
 // recordDetach returns a view of self without autograd metadata.
-func recordDetach(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	t, err := c.Past(tensor.Gradient).Detach(self)
+func recordDetach(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	t, err := c.Excluding(tensor.Gradient).Detach(self)
 	if err == nil {
 		lend(t)
 	}

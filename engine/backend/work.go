@@ -91,7 +91,7 @@ type Lanes struct {
 }
 
 // Sorting runs a sorting kernel on every line of In along Dim. It writes Keep elements and their indices to Values and Indices, of In's shape with
-// Keep in place of Dim's size. Values may be In. The kernel needs scratch memory for some entries, for which it may use the memory of Indices, too;
+// Track in place of Dim's size. Values may be In. The kernel needs scratch memory for some entries, for which it may use the memory of Indices, too;
 // if Shared is set, other threads may write to that concurrently.
 type Sorting struct {
 	Kernel              *kernel.Kernel

@@ -22,7 +22,7 @@ func floating(op string, t *tensor.Tensor) error {
 }
 
 // Prelu multiplies negative elements by a weight, or by that of their channel.
-func Prelu(c dispatch.Ctx, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "prelu"
 	if self.DType() != weight.DType() {
 		return nil, status.Runtimef("%s: weight must have the dtype of self, %v, but has %v", op, self.DType(), weight.DType())
@@ -41,14 +41,14 @@ func Prelu(c dispatch.Ctx, self, weight *tensor.Tensor) (*tensor.Tensor, error) 
 	case self.Dim() > 1:
 		sizes[1] = channels
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	each := s.Reshape(weight, sizes...)
 	return s.Last(func() (*tensor.Tensor, error) { return c.NnPreluEach(self, each) })
 }
 
 // Rrelu multiplies elements up to 0 by random numbers, one drawn for each of them, or all by the middle of the range.
-func Rrelu(c dispatch.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "rrelu"
 	if err := floating(op, self); err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func Rrelu(c dispatch.Ctx, out, self *tensor.Tensor, lower, upper float64, train
 		made, err := c.NnLeakyRelu(out, self, (lower+upper)/2)
 		return only(op, made, err)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
-	factors := s.Keep(c.OnesLike(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve))
+	factors := s.Track(c.OnesLike(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve))
 	if low := s.Binary(c.Le, self, s.Int(0)); backend.Known(self) {
 		some := s.Binary(c.MaskedSelect, low, low)
 		if s.Err != nil {
@@ -80,13 +80,13 @@ func Rrelu(c dispatch.Ctx, out, self *tensor.Tensor, lower, upper float64, train
 
 // asElement returns a number as an element of t has it.
 func (s *scope) asElement(v float64, t *tensor.Tensor) float64 {
-	element := s.Keep(s.C.Full(nil, nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device()))
+	element := s.Track(s.C.Full(nil, nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device()))
 	rounded, _ := s.Value(element)
 	return rounded.Float()
 }
 
 // NnGlu gates one half of a dimension by the other.
-func NnGlu(c dispatch.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	const op = "nn_glu"
 	if err := floating(op, self); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func NnGlu(c dispatch.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, erro
 	if n%2 != 0 {
 		return nil, status.Runtimef("%s: the size of dimension %d must be even, but is %d", op, at, n)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	d := self.DType()
 	// The product is rounded to 16 bits, and no factor before it.
@@ -111,16 +111,16 @@ func NnGlu(c dispatch.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, erro
 }
 
 // NnSoftmin computes softmax(-self).
-func NnSoftmin(c dispatch.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "nn_softmin")
+func NnSoftmin(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_softmin")
 	defer s.Close()
 	turned := s.Unary(c.Neg, self)
 	return s.Last(func() (*tensor.Tensor, error) { return c.Softmax(nil, turned, dim, d) })
 }
 
 // NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
-func NnGumbelSoftmax(c dispatch.Ctx, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
-	s := within(c, "nn_gumbel_softmax")
+func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_gumbel_softmax")
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
 	_, err := shape.WrapDim(s.Op, dim, self.Dim()) // before anything is drawn

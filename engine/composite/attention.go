@@ -23,8 +23,8 @@ type attention struct {
 }
 
 // NnScaledDotProductAttention returns means of values, weighted by the softmax of products of queries and keys.
-func NnScaledDotProductAttention(c dispatch.Ctx, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
-	a := attention{scope: within(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
+func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
+	a := attention{scope: newScope(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
 	defer a.Close()
 	a.check(dropout)
 	if a.Err != nil {
@@ -47,8 +47,8 @@ func NnScaledDotProductAttention(c dispatch.Ctx, q, k, v, mask *tensor.Tensor, d
 		result = a.Binary(c.Matmul, kept, a.value)
 	} else if a.Err == nil {
 		made, lse, err := c.NnAttention(a.query, a.key, a.value, a.mask, causal, a.scale, laid)
-		result = a.Keep(made, err)
-		a.Keep(lse, nil)
+		result = a.Track(made, err)
+		a.Track(lse, nil)
 	}
 	if a.grouped {
 		result = a.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Flatten(t, -4, -3) }, result)

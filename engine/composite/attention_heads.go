@@ -19,10 +19,10 @@ type heads struct {
 }
 
 // NnMultiHeadAttentionForward projects query, key and value for each head, applies scaled dot-product attention, and projects the result.
-func NnMultiHeadAttentionForward(c dispatch.Ctx, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
+func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
 	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor,
 	average, causal bool) (out, weights *tensor.Tensor, err error) {
-	h := heads{scope: within(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
+	h := heads{scope: newScope(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
 		causal: causal, weights: needWeights}
 	defer h.Close()
 	h.check(separate, outWeight)
@@ -62,7 +62,7 @@ func NnMultiHeadAttentionForward(c dispatch.Ctx, query, of, value *tensor.Tensor
 	if !needWeights {
 		weights = h.Empty(made, made.DType(), 0)
 	}
-	return h.GiveBoth(made, weights)
+	return h.ReturnBoth(made, weights)
 }
 
 func (h *heads) squeezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
@@ -122,7 +122,7 @@ func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
 	}
 	parts, err := h.C.Chunk(t, 3, 0)
 	for i, part := range parts {
-		parts[i] = h.Keep(part, err)
+		parts[i] = h.Track(part, err)
 	}
 	if h.Fail(err); h.Err == nil && len(parts) != 3 {
 		h.Failf("the size of dimension 0 of the projections of query, key and value must be divisible by 3, but the sizes are %v", t.Sizes())

@@ -17,8 +17,8 @@ const marked = tensor.Extension1
 // A dispatch key with a kernel for flip only. All other operators are unsupported.
 func init() {
 	dispatch.Register(marked, &dispatch.Kind{Name: "marked", Backend: dispatch.Backend{
-		Flip: func(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
-			t, err := c.Past(marked).Flip(self, dims)
+		Flip: func(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+			t, err := c.Excluding(marked).Flip(self, dims)
 			if err == nil {
 				t.SetKeys(marked, nil)
 			}
@@ -37,7 +37,7 @@ func matrix(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 
 // Composite operators call the intermediate ops of a dispatch key; those without a kernel for the key return an error.
 func TestCompositeOperatorsCallOpsOfADispatchKey(t *testing.T) {
-	var c dispatch.Ctx
+	var c dispatch.Context
 	x := matrix(t, dtype.Float32, 2, 2)
 	x.SetKeys(marked, nil)
 	turned, err := c.Fliplr(x)
@@ -56,7 +56,7 @@ func TestCompositeOperatorsCallOpsOfADispatchKey(t *testing.T) {
 
 // The errors of the steps are those of the composition.
 func TestErrorsNameTheCompositeOperator(t *testing.T) {
-	var c dispatch.Ctx
+	var c dispatch.Context
 	flags, wide, long := matrix(t, dtype.Bool, 3), matrix(t, dtype.Float32, 2, 3), matrix(t, dtype.Float32, 4, 4)
 	for want, call := range map[string]func() (*tensor.Tensor, error){
 		"trace: not implemented for dtype bool": func() (*tensor.Tensor, error) { return c.Trace(matrix(t, dtype.Bool, 2, 2)) },

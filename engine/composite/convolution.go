@@ -14,57 +14,57 @@ import (
 )
 
 // Conv1d returns a convolution in one dimension.
-func Conv1d(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func Conv1d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv1d", n: 1, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // Conv1dPadding is Conv1d with a padding by its name.
-func Conv1dPadding(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func Conv1dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv1d", n: 1, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // Conv2d returns a convolution in two dimensions.
-func Conv2d(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func Conv2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv2d", n: 2, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // Conv2dPadding is Conv2d with a padding by its name.
-func Conv2dPadding(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func Conv2dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv2d", n: 2, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // Conv3d returns a convolution in three dimensions.
-func Conv3d(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func Conv3d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv3d", n: 3, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // Conv3dPadding is Conv3d with a padding by its name.
-func Conv3dPadding(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+func Conv3dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv3d", n: 3, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // ConvTranspose1d returns a transposed convolution in one dimension.
-func ConvTranspose1d(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+func ConvTranspose1d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv_transpose1d", n: 1, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // ConvTranspose2d returns a transposed convolution in two dimensions.
-func ConvTranspose2d(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+func ConvTranspose2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv_transpose2d", n: 2, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // ConvTranspose3d returns a transposed convolution in three dimensions.
-func ConvTranspose3d(c dispatch.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+func ConvTranspose3d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
 	return convolve(c, convolution{op: "conv_transpose3d", n: 3, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // ConvTbc returns a convolution in one dimension of signals whose channels are adjacent.
-func ConvTbc(c dispatch.Ctx, self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
+func ConvTbc(c dispatch.Context, self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
 	const op = "conv_tbc"
 	if self.Dim() != 3 || weight.Dim() != 3 || bias.Dim() != 1 {
 		return nil, status.Runtimef("%s: self must be (L, N, C), weight (K, C, M) and bias (M), but they have sizes %v, %v and %v", op, self.Sizes(), weight.Sizes(), bias.Sizes())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	signals, kernels := s.Permute(self, 1, 2, 0), s.Permute(weight, 2, 1, 0)
 	one := []int64{1}
@@ -83,7 +83,7 @@ type convolution struct {
 }
 
 // convolve checks the arguments, and runs a convolution on images with a dimension for examples.
-func convolve(c dispatch.Ctx, v convolution, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := v.expand(); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func convolve(c dispatch.Ctx, v convolution, self, weight, bias *tensor.Tensor) 
 	if weight.Dim() != v.n+2 {
 		return nil, v.wrong("expected %d-dimensional weight, but got weight of size %v", v.n+2, weight.Sizes())
 	}
-	s := within(c, v.op)
+	s := newScope(c, v.op)
 	defer s.Close()
 	alone := self.Dim() == v.n+1
 	if alone {

@@ -9,15 +9,15 @@ import (
 )
 
 // AliasCopy returns a copy of self.
-func AliasCopy(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func AliasCopy(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return copyOf(c, "alias_copy", out, self.Alias(), nil)
 }
 
 // copyOf returns a row-major copy of view and releases view, or writes the elements to out. A sparse tensor is cloned with its layout.
-func copyOf(c dispatch.Ctx, op string, out, view *tensor.Tensor, err error) (*tensor.Tensor, error) {
-	s := within(c, op)
+func copyOf(c dispatch.Context, op string, out, view *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
-	s.Keep(view, status.In(op, err))
+	s.Track(view, status.In(op, err))
 	if s.Err == nil && out != nil {
 		s.Strided(view, out)
 		return s.result(out, view)
@@ -26,12 +26,12 @@ func copyOf(c dispatch.Ctx, op string, out, view *tensor.Tensor, err error) (*te
 }
 
 // copiesOf are row-major copies of views, which it releases.
-func copiesOf(c dispatch.Ctx, op string, views []*tensor.Tensor, err error) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func copiesOf(c dispatch.Context, op string, views []*tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	s.Fail(status.In(op, err))
 	for _, view := range views {
-		s.Keep(view, nil)
+		s.Track(view, nil)
 	}
 	if s.Err != nil {
 		return nil, s.Err

@@ -10,8 +10,8 @@ import (
 
 // Cov returns the covariance matrix of variables in rows and observations in columns. fweights are the frequencies of observations, aweights their
 // weights.
-func Cov(c dispatch.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "cov")
+func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "cov")
 	defer s.Close()
 	if s.Strided(self, fweights, aweights); s.Err != nil {
 		return nil, s.Err
@@ -116,8 +116,8 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 }
 
 // Corrcoef returns the matrix of correlation coefficients of variables in rows and observations in columns.
-func Corrcoef(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "corrcoef")
+func Corrcoef(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "corrcoef")
 	defer s.Close()
 	if s.Strided(self); s.Err != nil {
 		return nil, s.Err
@@ -133,7 +133,7 @@ func Corrcoef(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if matrix.Dim() == 0 {
 		return s.result(nil, s.rounded(s.Div(matrix, matrix), self.DType()))
 	}
-	variances := s.Keep(c.Diagonal(matrix, 0, 0, 1))
+	variances := s.Track(c.Diagonal(matrix, 0, 0, 1))
 	if matrix.DType().IsComplex() {
 		variances = s.view(c.Real, variances)
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // Diff returns the n-th difference of adjacent elements along dim, after prepend and append are concatenated with self.
-func Diff(c dispatch.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "diff")
+func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "diff")
 	defer s.Close()
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("diff: expects input to be at least one-dimensional")
@@ -41,7 +41,7 @@ func Diff(c dispatch.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, appen
 	size := t.Sizes()[at]
 	n = min(n, size)
 	if n == 0 {
-		return s.result(out, s.Keep(c.Clone(t, shape.Preserve)))
+		return s.result(out, s.Track(c.Clone(t, shape.Preserve)))
 	}
 	if t.Numel() == 0 { // the result of n differences of an empty tensor is empty
 		sizes := slices.Clone(t.Sizes())
@@ -88,27 +88,27 @@ func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 }
 
 // Trapezoid integrates y along dim by the trapezoidal rule with spacing dx.
-func Trapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+func Trapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "trapezoid", y, nil, dx, dim, false)
 }
 
 // TrapezoidX is Trapezoid at the points x.
-func TrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func TrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "trapezoid", y, x, dtype.IntScalar(1), dim, false)
 }
 
 // CumulativeTrapezoid returns the running integral of y along dim.
-func CumulativeTrapezoid(c dispatch.Ctx, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
+func CumulativeTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "cumulative_trapezoid", y, nil, dx, dim, true)
 }
 
 // CumulativeTrapezoidX is CumulativeTrapezoid at the points x.
-func CumulativeTrapezoidX(c dispatch.Ctx, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func CumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	return trapezoid(c, "cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
 }
 
-func trapezoid(c dispatch.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	at, err := shape.WrapDim(op, dim, y.Dim())
 	if err != nil {
@@ -152,7 +152,7 @@ func trapezoid(c dispatch.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, 
 		return nil, s.Err
 	}
 	if cumulative {
-		total := s.Keep(c.Cumsum(nil, pairs, int64(at), dtype.None))
+		total := s.Track(c.Cumsum(nil, pairs, int64(at), dtype.None))
 		if s.Err != nil {
 			return nil, s.Err
 		}
@@ -198,8 +198,8 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 }
 
 // Cross returns the cross product of vectors of three elements along dim, the first dimension of size 3 by default.
-func Cross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
-	s := within(c, "cross")
+func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
+	s := newScope(c, "cross")
 	defer s.Close()
 	if s.Strided(self, other); s.Err != nil {
 		return nil, s.Err
@@ -258,21 +258,21 @@ func Cross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tenso
 }
 
 // Trace returns the sum of a matrix's diagonal.
-func Trace(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Trace(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 2 {
 		return nil, status.Runtimef("trace: expected a matrix, but got tensor with dim %d", self.Dim())
 	}
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("trace: not implemented for dtype bool")
 	}
-	s := within(c, "trace")
+	s := newScope(c, "trace")
 	defer s.Close()
-	return s.result(nil, s.Sum(s.Keep(c.Diagonal(self, 0, 0, 1))))
+	return s.result(nil, s.Sum(s.Track(c.Diagonal(self, 0, 0, 1))))
 }
 
 // Dist returns the p-norm of self - other.
-func Dist(c dispatch.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
-	s := within(c, "dist")
+func Dist(c dispatch.Context, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+	s := newScope(c, "dist")
 	defer s.Close()
 	d := s.Sub(self, other)
 	return s.Last(func() (*tensor.Tensor, error) { return c.Norm(nil, d, p, nil, false, dtype.None) })

@@ -20,7 +20,7 @@ type dropping struct {
 }
 
 // drop returns self itself where nothing is left out.
-func (k dropping) drop(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if !(p >= 0 && p <= 1) {
 		wrong := status.Valuef
 		if math.IsNaN(p) {
@@ -41,7 +41,7 @@ func (k dropping) drop(c dispatch.Ctx, out, self *tensor.Tensor, p float64, trai
 	case k.channels && self.Dim() < 2:
 		return nil, status.Runtimef("%s: self must have shape (N, C, ...), but has sizes %v", k.op, self.Sizes())
 	}
-	s := within(c, k.op)
+	s := newScope(c, k.op)
 	defer s.Close()
 	if p == 1 {
 		return s.result(out, s.Mul(self, s.Zeros(self, d.ToReal())))
@@ -74,27 +74,27 @@ func (k dropping) drop(c dispatch.Ctx, out, self *tensor.Tensor, p float64, trai
 }
 
 // Dropout leaves elements out, and scales the others up.
-func Dropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func Dropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "dropout"}.drop(c, out, self, p, train, g)
 }
 
 // FeatureDropout leaves channels out, and scales the others up.
-func FeatureDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func FeatureDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "feature_dropout", channels: true}.drop(c, out, self, p, train, g)
 }
 
 // AlphaDropout puts the least value of selu in the place of elements.
-func AlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func AlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "alpha_dropout", alpha: true}.drop(c, out, self, p, train, g)
 }
 
 // FeatureAlphaDropout puts the least value of selu in the place of channels.
-func FeatureAlphaDropout(c dispatch.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func FeatureAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropping{op: "feature_alpha_dropout", channels: true, alpha: true}.drop(c, out, self, p, train, g)
 }
 
 // NnDropout1d leaves channels of sequences out.
-func NnDropout1d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func NnDropout1d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "nn_dropout1d"
 	if n := self.Dim(); n != 2 && n != 3 {
 		return nil, status.Runtimef("%s: Expected 2D or 3D input, but received a %dD input of sizes %v", op, n, self.Sizes())
@@ -103,22 +103,22 @@ func NnDropout1d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training b
 }
 
 // NnDropout2d leaves channels of images out.
-func NnDropout2d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func NnDropout2d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropImage(c, "nn_dropout2d", out, self, p, training, false, g)
 }
 
 // NnDropout3d leaves channels of volumes out.
-func NnDropout3d(c dispatch.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func NnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	return dropImage(c, "nn_dropout3d", out, self, p, training, self.Dim() != 5, g)
 }
 
 // dropImage leaves channels out of one example or of several.
-func dropImage(c dispatch.Ctx, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (*tensor.Tensor, error) {
+func dropImage(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (*tensor.Tensor, error) {
 	k := dropping{op: op, channels: true}
 	if !single || !training || p == 0 {
 		return k.drop(c, out, self, p, training, g)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	batch := s.Unsqueeze(self, 0)
 	dropped := s.Step(func() (*tensor.Tensor, error) { return k.drop(c, nil, batch, p, training, g) })

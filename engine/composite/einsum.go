@@ -217,7 +217,7 @@ func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) facto
 			break
 		}
 		// The diagonal is the last dimension in place of the two.
-		t = s.Keep(s.C.Diagonal(t, 0, int64(first), int64(d)))
+		t = s.Track(s.C.Diagonal(t, 0, int64(first), int64(d)))
 		at = append(slices.Delete(slices.Delete(at, d, d+1), first, first+1), p)
 		d -= 2
 	}
@@ -236,7 +236,7 @@ func (s *scope) ordered(f factor) factor {
 }
 
 // Einsum sums products of the operands' elements by an equation of subscripts, such as "bij,bjk->bik".
-func Einsum(c dispatch.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
+func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if len(operands) == 0 {
 		return nil, status.Valuef("einsum: must provide at least one operand")
 	}
@@ -252,7 +252,7 @@ func Einsum(c dispatch.Ctx, text string, operands []*tensor.Tensor) (*tensor.Ten
 	if err != nil {
 		return nil, err
 	}
-	s := within(c.Past(tensor.Named), "einsum")
+	s := newScope(c.Excluding(tensor.Named), "einsum")
 	defer s.Close()
 	factors := make([]factor, len(operands))
 	for i, t := range operands {
@@ -271,7 +271,7 @@ func Einsum(c dispatch.Ctx, text string, operands []*tensor.Tensor) (*tensor.Ten
 		for d := range order {
 			order[d] = int64(d)
 		}
-		made = s.Keep(s.C.Permute(made, order))
+		made = s.Track(s.C.Permute(made, order))
 	}
 	r, err := s.result(nil, made)
 	if err == nil && names != nil {
@@ -408,7 +408,7 @@ func (s *scope) summed(f factor, sum []int, d dtype.DType) factor {
 	if s.Err != nil || len(dims) == 0 {
 		return f
 	}
-	return factor{s.Keep(s.C.Sum(nil, f.t, dims, false, d)), rest}
+	return factor{s.Track(s.C.Sum(nil, f.t, dims, false, d)), rest}
 }
 
 // spread reshapes f to n dimensions, with size 1 for the positions that it lacks.

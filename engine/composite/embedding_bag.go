@@ -242,8 +242,8 @@ func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
 }
 
 // EmbeddingBag combines rows of a matrix in bags.
-func EmbeddingBag(c dispatch.Ctx, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
-	b := &bags{scope: within(c, "embedding_bag")}
+func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
+	b := &bags{scope: newScope(c, "embedding_bag")}
 	defer b.Close()
 	b.bagged(weight, indices, offsets, values, mode, last)
 	left := b.paddingOf(weight, padding)
@@ -278,14 +278,14 @@ func EmbeddingBag(c dispatch.Ctx, weight, indices, offsets *tensor.Tensor, byFre
 		rows = b.Step(func() (*tensor.Tensor, error) { return c.Clone(sizes, shape.Preserve) })
 	}
 	list := []*tensor.Tensor{output, owners, sizes, rows}
-	if list, err = b.GiveAll(list); err != nil {
+	if list, err = b.ReturnAll(list); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], list[3], nil
 }
 
 // NnEmbeddingBag reduces bags of rows of a matrix. With maxNorm, it first renormalizes the rows in place.
-func NnEmbeddingBag(c dispatch.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
+func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
 	const op = "nn_embedding_bag"
 	number := slices.Index([]string{"sum", "mean", "max"}, mode)
 	switch {
@@ -308,7 +308,7 @@ func NnEmbeddingBag(c dispatch.Ctx, self, weight, offsets *tensor.Tensor, maxNor
 	case values != nil && mode != "sum":
 		return nil, status.NotImplementedf("%s: per_sample_weights is only supported for mode='sum', but got mode='%s'", op, mode)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	s.Fail(rowIndices(op, "indices", self))
 	if self.Dim() == 2 {
@@ -333,14 +333,14 @@ func NnEmbeddingBag(c dispatch.Ctx, self, weight, offsets *tensor.Tensor, maxNor
 		return nil, s.Err
 	}
 	output, owners, sizes, rows, err := c.EmbeddingBag(weight, self, offsets, byFrequency, int64(number), sparse, values, last, padding)
-	s.Keep(owners, err)
-	s.Keep(sizes, nil)
-	s.Keep(rows, nil)
-	return s.result(nil, s.Keep(output, nil))
+	s.Track(owners, err)
+	s.Track(sizes, nil)
+	s.Track(rows, nil)
+	return s.result(nil, s.Track(output, nil))
 }
 
 // NnBag returns a product of a sparse matrix.
-func NnBag(c dispatch.Ctx, weight, crow, col, values *tensor.Tensor, _, _ bool) (*tensor.Tensor, error) {
+func NnBag(c dispatch.Context, weight, crow, col, values *tensor.Tensor, _, _ bool) (*tensor.Tensor, error) {
 	t, err := c.CsrSpmm(crow, col, values, weight)
 	return only("embedding_bag", t, err)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // NnUnfold returns the sliding windows of images as columns (im2col).
-func NnUnfold(c dispatch.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
-	p := pooling{scope: within(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
+func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+	p := pooling{scope: newScope(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
 	defer p.Close()
 	p.expand()
 	images := p.batched(self)
@@ -32,9 +32,9 @@ func NnUnfold(c dispatch.Ctx, self *tensor.Tensor, kernel, dilation, padding, st
 }
 
 // NnFold adds columns up to images.
-func NnFold(c dispatch.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	const op = "nn_fold"
-	p := pooling{scope: within(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
+	p := pooling{scope: newScope(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
 	defer p.Close()
 	p.expand()
 	if p.Err != nil {

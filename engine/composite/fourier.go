@@ -23,8 +23,8 @@ type fourier struct {
 }
 
 // oneDim is a call for one dimension.
-func oneDim(c dispatch.Ctx, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
-	f := &fourier{scope: within(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
+func oneDim(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
+	f := &fourier{scope: newScope(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
 	if self.Dim() == 0 {
 		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dim)
 	}
@@ -38,8 +38,8 @@ func oneDim(c dispatch.Ctx, op string, out, self *tensor.Tensor, n ops.Int, dim 
 }
 
 // manyDims is a call for several dimensions.
-func manyDims(c dispatch.Ctx, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
-	f := &fourier{scope: within(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
+func manyDims(c dispatch.Context, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
+	f := &fourier{scope: newScope(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
 	return f, f.arrange()
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // FftFft transforms along dim.
-func FftFft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func FftFft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.fft", out, self, n, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func FftFft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm
 }
 
 // FftIfft transforms back along dim.
-func FftIfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func FftIfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.ifft", out, self, n, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func FftIfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, nor
 }
 
 // FftRfft returns the first half of the transform of real numbers along dim.
-func FftRfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func FftRfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.rfft", out, self, n, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func FftRfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, nor
 }
 
 // FftIrfft transforms half of Hermitian numbers back to real ones along dim.
-func FftIrfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func FftIrfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.irfft", out, self, n, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func FftIrfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, no
 }
 
 // FftHfft transforms half of Hermitian numbers to real ones along dim.
-func FftHfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func FftHfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.hfft", out, self, n, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func FftHfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, nor
 }
 
 // FftIhfft returns the first half of the transform back of real numbers along dim.
-func FftIhfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
+func FftIhfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
 	f, err := oneDim(c, "fft.ihfft", out, self, n, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func FftIhfft(c dispatch.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, no
 }
 
 // FftFft2 transforms along two dimensions.
-func FftFft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftFft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.fft2", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func FftFft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm s
 }
 
 // FftFftn transforms along dimensions, all in their absence.
-func FftFftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftFftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.fftn", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func FftFftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm s
 }
 
 // FftIfft2 transforms back along two dimensions.
-func FftIfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftIfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.ifft2", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func FftIfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm 
 }
 
 // FftIfftn transforms back along dimensions, all in their absence.
-func FftIfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftIfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.ifftn", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func FftIfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm 
 }
 
 // FftRfft2 returns the first half of the transform of real numbers along two dimensions.
-func FftRfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftRfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.rfft2", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func FftRfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm 
 }
 
 // FftRfftn returns the first half of the transform of real numbers along dimensions, all in their absence.
-func FftRfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftRfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.rfftn", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func FftRfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm 
 }
 
 // FftIrfft2 transforms half of Hermitian numbers back to real ones along two dimensions.
-func FftIrfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftIrfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.irfft2", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func FftIrfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm
 }
 
 // FftIrfftn transforms half of Hermitian numbers back to real ones along dimensions, all in their absence.
-func FftIrfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftIrfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.irfftn", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func FftIrfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm
 }
 
 // FftHfft2 transforms half of Hermitian numbers to real ones along two dimensions.
-func FftHfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftHfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.hfft2", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func FftHfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm 
 }
 
 // FftHfftn transforms half of Hermitian numbers to real ones along dimensions, all in their absence.
-func FftHfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftHfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.hfftn", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func FftHfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm 
 }
 
 // FftIhfft2 returns the first half of the transform back of real numbers along two dimensions.
-func FftIhfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftIhfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.ihfft2", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func FftIhfft2(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm
 }
 
 // FftIhfftn returns the first half of the transform back of real numbers along dimensions, all in their absence.
-func FftIhfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
+func FftIhfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
 	f, err := manyDims(c, "fft.ihfftn", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
@@ -173,16 +173,16 @@ func FftIhfftn(c dispatch.Ctx, out, self *tensor.Tensor, size, dim []int64, norm
 }
 
 // FftFftshift rolls by half of the sizes.
-func FftFftshift(c dispatch.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func FftFftshift(c dispatch.Context, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	return shifted(c, "fft.fftshift", self, dim, func(size int64) int64 { return size / 2 })
 }
 
 // FftIfftshift returns the inverse of FftFftshift.
-func FftIfftshift(c dispatch.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func FftIfftshift(c dispatch.Context, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	return shifted(c, "fft.ifftshift", self, dim, func(size int64) int64 { return (size + 1) / 2 })
 }
 
-func shifted(c dispatch.Ctx, op string, self *tensor.Tensor, dims []int64, by func(size int64) int64) (*tensor.Tensor, error) {
+func shifted(c dispatch.Context, op string, self *tensor.Tensor, dims []int64, by func(size int64) int64) (*tensor.Tensor, error) {
 	if dims == nil {
 		for d := range self.Dim() {
 			dims = append(dims, int64(d))
@@ -207,17 +207,17 @@ func shifted(c dispatch.Ctx, op string, self *tensor.Tensor, dims []int64, by fu
 }
 
 // FftFftfreq returns the frequencies of a transform of n samples with spacing d.
-func FftFftfreq(c dispatch.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func FftFftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return frequencies(c, "fft.fftfreq", out, n, d, dt, layout, dev, [2]int64{0, (n + 1) / 2}, [2]int64{-(n / 2), 0})
 }
 
 // FftRfftfreq returns the frequencies of the one-sided transform of n samples with spacing d.
-func FftRfftfreq(c dispatch.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func FftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return frequencies(c, "fft.rfftfreq", out, n, d, dt, layout, dev, [2]int64{0, n/2 + 1})
 }
 
 // frequencies are whole numbers in ranges, divided by n times d.
-func frequencies(c dispatch.Ctx, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (*tensor.Tensor, error) {
+func frequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (*tensor.Tensor, error) {
 	if dt == dtype.None {
 		dt = dtype.Default()
 		if out != nil {
@@ -230,7 +230,7 @@ func frequencies(c dispatch.Ctx, op string, out *tensor.Tensor, n int64, d float
 	case dt.Category() < dtype.Floating:
 		return nil, status.Runtimef("%s: expects a floating point or complex dtype, got %v", op, dt)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	var parts []*tensor.Tensor
 	for _, r := range ranges {

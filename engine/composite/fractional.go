@@ -11,24 +11,24 @@ import (
 )
 
 // NnFractionalMaxPool2d returns the largest element of each of windows of images that begin at random.
-func NnFractionalMaxPool2d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NnFractionalMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool2d", 2, self, kernel, sizes, ratios, samples, g)
 	return alone(values, indices, err)
 }
 
 // NnFractionalMaxPool3d is NnFractionalMaxPool2d of volumes.
-func NnFractionalMaxPool3d(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NnFractionalMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool3d", 3, self, kernel, sizes, ratios, samples, g)
 	return alone(values, indices, err)
 }
 
 // NnFractionalMaxPool2dWithIndices returns NnFractionalMaxPool2d and the positions of the elements.
-func NnFractionalMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func NnFractionalMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool2d_with_indices", 2, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool3dWithIndices returns NnFractionalMaxPool3d and the positions of the elements.
-func NnFractionalMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func NnFractionalMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool3d_with_indices", 3, self, kernel, sizes, ratios, samples, g)
 }
 
@@ -39,15 +39,15 @@ func alone(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	}
 	var s owner.Scope
 	defer s.Close()
-	s.Keep(indices, nil)
+	s.Track(indices, nil)
 	return values, nil
 }
 
-func fractionalMaxPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	if !self.DType().IsFloatingPoint() {
 		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
 	}
-	p := pooling{scope: within(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
+	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
 	defer p.Close()
 	p.expand()
 	images := p.batched(self)
@@ -86,8 +86,8 @@ func fractionalMaxPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, ke
 	}
 	p.Do(func() (err error) {
 		values, indices, err = c.NnFractionalLargest(images, samples, p.sizes, p.kernel)
-		values, indices = p.Keep(values, err), p.Keep(indices, err)
+		values, indices = p.Track(values, err), p.Track(indices, err)
 		return err
 	})
-	return p.GiveBoth(p.alone(self, values), p.alone(self, indices))
+	return p.ReturnBoth(p.alone(self, values), p.alone(self, indices))
 }

@@ -14,7 +14,7 @@ import (
 
 // fused is a call that updates lists of parameters, their gradients and their states at once.
 type fused struct {
-	c     dispatch.Ctx
+	c     dispatch.Context
 	op    string
 	rows  [][5]*tensor.Tensor
 	parts []backend.Update
@@ -22,7 +22,7 @@ type fused struct {
 }
 
 // fuse checks the lists and reads the results of a gradient scaler. all has the fields that every part shares.
-func fuse(c dispatch.Ctx, op string, all backend.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
+func fuse(c dispatch.Context, op string, all backend.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
 	f := &fused{c: c, op: op, rows: make([][5]*tensor.Tensor, len(lists[0]))}
 	for _, list := range lists {
 		if err := f.sameLength(list); err != nil {
@@ -70,7 +70,7 @@ func (f *fused) sameLength(list []*tensor.Tensor) error {
 // differentiated.
 func (f *fused) check(t *tensor.Tensor, written bool) error {
 	if key := t.Keys() &^ tensor.Gradient; key != 0 {
-		return dispatch.Refused(f.op, key&-key)
+		return dispatch.Unsupported(f.op, key&-key)
 	}
 	if t.Device() != device.Host && backend.Known(t) {
 		return status.NotImplementedf("%s: tensors must be on the CPU, but one is on %v", f.op, t.Device())
@@ -122,7 +122,7 @@ func (f *fused) run() error {
 	for i, row := range f.rows {
 		for k, t := range row {
 			if t != nil && (k != 1 || f.parts[i].Scale != 1) {
-				dispatch.Wrote(nil, t)
+				dispatch.BumpVersion(nil, t)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func toInt(b bool) int32 {
 }
 
 // FusedSgd updates parameters by stochastic gradient descent.
-func FusedSgd(c dispatch.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
+func FusedSgd(c dispatch.Context, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
 	all := backend.Update{Kind: backend.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
 	lists := [][]*tensor.Tensor{self, grads}
 	if momentum != 0 {
@@ -154,19 +154,19 @@ func FusedSgd(c dispatch.Ctx, self, grads, momentumBufferList []*tensor.Tensor, 
 }
 
 // FusedAdam updates parameters by Adam.
-func FusedAdam(c dispatch.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+func FusedAdam(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	return fusedAdam(c, "_fused_adam_", backend.Update{Kind: backend.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // FusedAdamw updates parameters by AdamW.
-func FusedAdamw(c dispatch.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+func FusedAdamw(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	return fusedAdam(c, "_fused_adamw_", backend.Update{Kind: backend.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // fusedAdam has the parameters, gradients, and the states in lists.
-func fusedAdam(c dispatch.Ctx, op string, all backend.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
+func fusedAdam(c dispatch.Context, op string, all backend.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
 	needed := 4
 	if amsgrad {
 		needed = 5
@@ -185,7 +185,7 @@ func fusedAdam(c dispatch.Ctx, op string, all backend.Update, lr float64, amsgra
 }
 
 // FusedAdagrad updates parameters by Adagrad.
-func FusedAdagrad(c dispatch.Ctx, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+func FusedAdagrad(c dispatch.Context, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
 	f, err := fuse(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
 	if err != nil {
 		return err

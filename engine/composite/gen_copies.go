@@ -10,169 +10,169 @@ import (
 )
 
 // ViewCopy is a copy of what view gives.
-func ViewCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func ViewCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	made, err := c.View(self, size)
 	return copyOf(c, "view_copy", out, made, err)
 }
 
 // ViewCopyDtype is a copy of what view gives.
-func ViewCopyDtype(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
+func ViewCopyDtype(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
 	made, err := c.ViewDtype(self, dtype)
 	return copyOf(c, "view_copy", out, made, err)
 }
 
 // ExpandCopy is a copy of what expand gives.
-func ExpandCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
+func ExpandCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
 	made, err := c.Expand(self, size, implicit)
 	return copyOf(c, "expand_copy", out, made, err)
 }
 
 // PermuteCopy is a copy of what permute gives.
-func PermuteCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func PermuteCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	made, err := c.Permute(self, dims)
 	return copyOf(c, "permute_copy", out, made, err)
 }
 
 // TransposeCopy is a copy of what transpose gives.
-func TransposeCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dim0 int64, dim1 int64) (*tensor.Tensor, error) {
+func TransposeCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim0 int64, dim1 int64) (*tensor.Tensor, error) {
 	made, err := c.Transpose(nil, self, dim0, dim1)
 	return copyOf(c, "transpose_copy", out, made, err)
 }
 
 // TCopy is a copy of what t gives.
-func TCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func TCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.TransposeMatrix(nil, self)
 	return copyOf(c, "t_copy", out, made, err)
 }
 
 // SqueezeCopy is a copy of what squeeze gives.
-func SqueezeCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func SqueezeCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.Squeeze(nil, self)
 	return copyOf(c, "squeeze_copy", out, made, err)
 }
 
 // SqueezeCopyDim is a copy of what squeeze gives.
-func SqueezeCopyDim(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func SqueezeCopyDim(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	made, err := c.SqueezeDim(nil, self, dim)
 	return copyOf(c, "squeeze_copy", out, made, err)
 }
 
 // SqueezeCopyDims is a copy of what squeeze gives.
-func SqueezeCopyDims(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func SqueezeCopyDims(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	made, err := c.SqueezeDims(nil, self, dim)
 	return copyOf(c, "squeeze_copy", out, made, err)
 }
 
 // UnsqueezeCopy is a copy of what unsqueeze gives.
-func UnsqueezeCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func UnsqueezeCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	made, err := c.Unsqueeze(nil, self, dim)
 	return copyOf(c, "unsqueeze_copy", out, made, err)
 }
 
 // NarrowCopy is a copy of what narrow gives.
-func NarrowCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dim int64, start int64, length int64) (*tensor.Tensor, error) {
+func NarrowCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64, start int64, length int64) (*tensor.Tensor, error) {
 	made, err := c.Narrow(self, dim, start, length)
 	return copyOf(c, "narrow_copy", out, made, err)
 }
 
 // SelectCopy is a copy of what select gives.
-func SelectCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dim int64, index int64) (*tensor.Tensor, error) {
+func SelectCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64, index int64) (*tensor.Tensor, error) {
 	made, err := c.Select(self, dim, index)
 	return copyOf(c, "select_copy", out, made, err)
 }
 
 // SliceCopy is a copy of what slice gives.
-func SliceCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dim int64, start ops.Int, end ops.Int, step int64) (*tensor.Tensor, error) {
+func SliceCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64, start ops.Int, end ops.Int, step int64) (*tensor.Tensor, error) {
 	made, err := c.Slice(self, dim, start, end, step)
 	return copyOf(c, "slice_copy", out, made, err)
 }
 
 // AsStridedCopy is a copy of what as_strided gives.
-func AsStridedCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, size []int64, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
+func AsStridedCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, size []int64, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
 	made, err := c.AsStrided(nil, self, size, stride, storage_offset)
 	return copyOf(c, "as_strided_copy", out, made, err)
 }
 
 // UnfoldCopy is a copy of what unfold gives.
-func UnfoldCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, dimension int64, size int64, step int64) (*tensor.Tensor, error) {
+func UnfoldCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dimension int64, size int64, step int64) (*tensor.Tensor, error) {
 	made, err := c.Unfold(self, dimension, size, step)
 	return copyOf(c, "unfold_copy", out, made, err)
 }
 
 // DiagonalCopy is a copy of what diagonal gives.
-func DiagonalCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor, offset int64, dim1 int64, dim2 int64) (*tensor.Tensor, error) {
+func DiagonalCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, offset int64, dim1 int64, dim2 int64) (*tensor.Tensor, error) {
 	made, err := c.Diagonal(self, offset, dim1, dim2)
 	return copyOf(c, "diagonal_copy", out, made, err)
 }
 
 // DetachCopy is a copy of what detach gives.
-func DetachCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func DetachCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.Detach(self)
 	return copyOf(c, "detach_copy", out, made, err)
 }
 
 // UnbindCopy is a copy of what unbind gives.
-func UnbindCopy(c dispatch.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func UnbindCopy(c dispatch.Context, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	made, err := c.Unbind(self, dim)
 	return copiesOf(c, "unbind_copy", made, err)
 }
 
 // SplitCopy is a copy of what split gives.
-func SplitCopy(c dispatch.Ctx, self *tensor.Tensor, split_size int64, dim int64) ([]*tensor.Tensor, error) {
+func SplitCopy(c dispatch.Context, self *tensor.Tensor, split_size int64, dim int64) ([]*tensor.Tensor, error) {
 	made, err := c.Split(self, split_size, dim)
 	return copiesOf(c, "split_copy", made, err)
 }
 
 // SplitWithSizesCopy is a copy of what split_with_sizes gives.
-func SplitWithSizesCopy(c dispatch.Ctx, self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+func SplitWithSizesCopy(c dispatch.Context, self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	made, err := c.SplitWithSizes(self, split_sizes, dim)
 	return copiesOf(c, "split_with_sizes_copy", made, err)
 }
 
 // ViewAsRealCopy is a copy of what view_as_real gives.
-func ViewAsRealCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func ViewAsRealCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.ViewAsReal(self)
 	return copyOf(c, "view_as_real_copy", out, made, err)
 }
 
 // ViewAsComplexCopy is a copy of what view_as_complex gives.
-func ViewAsComplexCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func ViewAsComplexCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.ViewAsComplex(self)
 	return copyOf(c, "view_as_complex_copy", out, made, err)
 }
 
 // IndicesCopy is a copy of what indices gives.
-func IndicesCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func IndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.Indices(self)
 	return copyOf(c, "indices_copy", out, made, err)
 }
 
 // ValuesCopy is a copy of what values gives.
-func ValuesCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func ValuesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.Values(self)
 	return copyOf(c, "values_copy", out, made, err)
 }
 
 // CrowIndicesCopy is a copy of what crow_indices gives.
-func CrowIndicesCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func CrowIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.CrowIndices(self)
 	return copyOf(c, "crow_indices_copy", out, made, err)
 }
 
 // ColIndicesCopy is a copy of what col_indices gives.
-func ColIndicesCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func ColIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.ColIndices(self)
 	return copyOf(c, "col_indices_copy", out, made, err)
 }
 
 // CcolIndicesCopy is a copy of what ccol_indices gives.
-func CcolIndicesCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func CcolIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.CcolIndices(self)
 	return copyOf(c, "ccol_indices_copy", out, made, err)
 }
 
 // RowIndicesCopy is a copy of what row_indices gives.
-func RowIndicesCopy(c dispatch.Ctx, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
+func RowIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.RowIndices(self)
 	return copyOf(c, "row_indices_copy", out, made, err)
 }

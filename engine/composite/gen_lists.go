@@ -10,7 +10,7 @@ import (
 )
 
 // ForeachAbs applies abs to each item.
-func ForeachAbs(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachAbs(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_abs", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -19,7 +19,7 @@ func ForeachAbs(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachAbsInPlace applies abs to each item.
-func ForeachAbsInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachAbsInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_abs_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -28,7 +28,7 @@ func ForeachAbsInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachAcos applies acos to each item.
-func ForeachAcos(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachAcos(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_acos", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -37,7 +37,7 @@ func ForeachAcos(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachAcosInPlace applies acos to each item.
-func ForeachAcosInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachAcosInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_acos_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -46,7 +46,7 @@ func ForeachAcosInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachAsin applies asin to each item.
-func ForeachAsin(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachAsin(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_asin", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -55,7 +55,7 @@ func ForeachAsin(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachAsinInPlace applies asin to each item.
-func ForeachAsinInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachAsinInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_asin_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -64,7 +64,7 @@ func ForeachAsinInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachAtan applies atan to each item.
-func ForeachAtan(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachAtan(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_atan", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -73,7 +73,7 @@ func ForeachAtan(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachAtanInPlace applies atan to each item.
-func ForeachAtanInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachAtanInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_atan_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -82,7 +82,7 @@ func ForeachAtanInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachCeil applies ceil to each item.
-func ForeachCeil(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachCeil(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_ceil", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -91,7 +91,7 @@ func ForeachCeil(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachCeilInPlace applies ceil to each item.
-func ForeachCeilInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachCeilInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_ceil_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -100,7 +100,7 @@ func ForeachCeilInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachCos applies cos to each item.
-func ForeachCos(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachCos(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_cos", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -109,7 +109,7 @@ func ForeachCos(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachCosInPlace applies cos to each item.
-func ForeachCosInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachCosInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_cos_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -118,7 +118,7 @@ func ForeachCosInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachCosh applies cosh to each item.
-func ForeachCosh(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachCosh(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_cosh", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -127,7 +127,7 @@ func ForeachCosh(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachCoshInPlace applies cosh to each item.
-func ForeachCoshInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachCoshInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_cosh_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -136,7 +136,7 @@ func ForeachCoshInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachErf applies erf to each item.
-func ForeachErf(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachErf(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_erf", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -145,7 +145,7 @@ func ForeachErf(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachErfInPlace applies erf to each item.
-func ForeachErfInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachErfInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_erf_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -154,7 +154,7 @@ func ForeachErfInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachErfc applies erfc to each item.
-func ForeachErfc(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachErfc(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_erfc", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -163,7 +163,7 @@ func ForeachErfc(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachErfcInPlace applies erfc to each item.
-func ForeachErfcInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachErfcInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_erfc_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -172,7 +172,7 @@ func ForeachErfcInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachExp applies exp to each item.
-func ForeachExp(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachExp(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_exp", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -181,7 +181,7 @@ func ForeachExp(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachExpInPlace applies exp to each item.
-func ForeachExpInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachExpInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_exp_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -190,7 +190,7 @@ func ForeachExpInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachExpm1 applies expm1 to each item.
-func ForeachExpm1(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachExpm1(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_expm1", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -199,7 +199,7 @@ func ForeachExpm1(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // ForeachExpm1InPlace applies expm1 to each item.
-func ForeachExpm1InPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachExpm1InPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_expm1_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -208,7 +208,7 @@ func ForeachExpm1InPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachFloor applies floor to each item.
-func ForeachFloor(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachFloor(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_floor", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -217,7 +217,7 @@ func ForeachFloor(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // ForeachFloorInPlace applies floor to each item.
-func ForeachFloorInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachFloorInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_floor_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -226,7 +226,7 @@ func ForeachFloorInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachFrac applies frac to each item.
-func ForeachFrac(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachFrac(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_frac", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -235,7 +235,7 @@ func ForeachFrac(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachFracInPlace applies frac to each item.
-func ForeachFracInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachFracInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_frac_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -244,7 +244,7 @@ func ForeachFracInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachLgamma applies lgamma to each item.
-func ForeachLgamma(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachLgamma(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_lgamma", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -253,7 +253,7 @@ func ForeachLgamma(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, err
 }
 
 // ForeachLgammaInPlace applies lgamma to each item.
-func ForeachLgammaInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachLgammaInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_lgamma_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -262,7 +262,7 @@ func ForeachLgammaInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachLog applies log to each item.
-func ForeachLog(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachLog(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -271,7 +271,7 @@ func ForeachLog(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachLogInPlace applies log to each item.
-func ForeachLogInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachLogInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -280,7 +280,7 @@ func ForeachLogInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachLog10 applies log10 to each item.
-func ForeachLog10(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachLog10(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log10", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -289,7 +289,7 @@ func ForeachLog10(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // ForeachLog10InPlace applies log10 to each item.
-func ForeachLog10InPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachLog10InPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log10_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -298,7 +298,7 @@ func ForeachLog10InPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachLog1p applies log1p to each item.
-func ForeachLog1p(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachLog1p(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log1p", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -307,7 +307,7 @@ func ForeachLog1p(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // ForeachLog1pInPlace applies log1p to each item.
-func ForeachLog1pInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachLog1pInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log1p_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -316,7 +316,7 @@ func ForeachLog1pInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachLog2 applies log2 to each item.
-func ForeachLog2(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachLog2(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log2", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -325,7 +325,7 @@ func ForeachLog2(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachLog2InPlace applies log2 to each item.
-func ForeachLog2InPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachLog2InPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log2_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -334,7 +334,7 @@ func ForeachLog2InPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachNeg applies neg to each item.
-func ForeachNeg(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachNeg(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_neg", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -343,7 +343,7 @@ func ForeachNeg(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachNegInPlace applies neg to each item.
-func ForeachNegInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachNegInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_neg_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -352,7 +352,7 @@ func ForeachNegInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachReciprocal applies reciprocal to each item.
-func ForeachReciprocal(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachReciprocal(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_reciprocal", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -361,7 +361,7 @@ func ForeachReciprocal(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor,
 }
 
 // ForeachReciprocalInPlace applies reciprocal to each item.
-func ForeachReciprocalInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachReciprocalInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_reciprocal_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -370,7 +370,7 @@ func ForeachReciprocalInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachRound applies round to each item.
-func ForeachRound(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachRound(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_round", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -379,7 +379,7 @@ func ForeachRound(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // ForeachRoundInPlace applies round to each item.
-func ForeachRoundInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachRoundInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_round_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -388,7 +388,7 @@ func ForeachRoundInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachRsqrt applies rsqrt to each item.
-func ForeachRsqrt(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachRsqrt(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_rsqrt", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -397,7 +397,7 @@ func ForeachRsqrt(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // ForeachRsqrtInPlace applies rsqrt to each item.
-func ForeachRsqrtInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachRsqrtInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_rsqrt_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -406,7 +406,7 @@ func ForeachRsqrtInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachSigmoid applies sigmoid to each item.
-func ForeachSigmoid(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachSigmoid(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sigmoid", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -415,7 +415,7 @@ func ForeachSigmoid(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, er
 }
 
 // ForeachSigmoidInPlace applies sigmoid to each item.
-func ForeachSigmoidInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachSigmoidInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sigmoid_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -424,7 +424,7 @@ func ForeachSigmoidInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachSign applies sign to each item.
-func ForeachSign(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachSign(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sign", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -433,7 +433,7 @@ func ForeachSign(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachSignInPlace applies sign to each item.
-func ForeachSignInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachSignInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sign_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -442,7 +442,7 @@ func ForeachSignInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachSin applies sin to each item.
-func ForeachSin(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachSin(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sin", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -451,7 +451,7 @@ func ForeachSin(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachSinInPlace applies sin to each item.
-func ForeachSinInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachSinInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sin_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -460,7 +460,7 @@ func ForeachSinInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachSinh applies sinh to each item.
-func ForeachSinh(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachSinh(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sinh", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -469,7 +469,7 @@ func ForeachSinh(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachSinhInPlace applies sinh to each item.
-func ForeachSinhInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachSinhInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sinh_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -478,7 +478,7 @@ func ForeachSinhInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachSqrt applies sqrt to each item.
-func ForeachSqrt(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachSqrt(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sqrt", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -487,7 +487,7 @@ func ForeachSqrt(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachSqrtInPlace applies sqrt to each item.
-func ForeachSqrtInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachSqrtInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sqrt_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -496,7 +496,7 @@ func ForeachSqrtInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachTan applies tan to each item.
-func ForeachTan(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachTan(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_tan", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -505,7 +505,7 @@ func ForeachTan(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachTanInPlace applies tan to each item.
-func ForeachTanInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachTanInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_tan_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -514,7 +514,7 @@ func ForeachTanInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachTanh applies tanh to each item.
-func ForeachTanh(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachTanh(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_tanh", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -523,7 +523,7 @@ func ForeachTanh(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error
 }
 
 // ForeachTanhInPlace applies tanh to each item.
-func ForeachTanhInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachTanhInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_tanh_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -532,7 +532,7 @@ func ForeachTanhInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachTrunc applies trunc to each item.
-func ForeachTrunc(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachTrunc(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_trunc", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -541,7 +541,7 @@ func ForeachTrunc(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, erro
 }
 
 // ForeachTruncInPlace applies trunc to each item.
-func ForeachTruncInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachTruncInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_trunc_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -550,7 +550,7 @@ func ForeachTruncInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
 }
 
 // ForeachAddScalar applies add to each item.
-func ForeachAddScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_add", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -560,7 +560,7 @@ func ForeachAddScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 }
 
 // ForeachAddScalarInPlace applies add to each item.
-func ForeachAddScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachAddScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_add_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -570,7 +570,7 @@ func ForeachAddScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype
 }
 
 // ForeachAddList applies add to each item.
-func ForeachAddList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_add", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -579,7 +579,7 @@ func ForeachAddList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tenso
 }
 
 // ForeachAddListInPlace applies add to each item.
-func ForeachAddListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) error {
+func ForeachAddListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	l := listed(c, "_foreach_add_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -588,7 +588,7 @@ func ForeachAddListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tenso
 }
 
 // ForeachAddScalars applies add to each item.
-func ForeachAddScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_add", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -599,7 +599,7 @@ func ForeachAddScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 }
 
 // ForeachAddScalarsInPlace applies add to each item.
-func ForeachAddScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachAddScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_add_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -610,7 +610,7 @@ func ForeachAddScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []d
 }
 
 // ForeachAddTensor applies add to each item.
-func ForeachAddTensor(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_add", self)
 	defer l.Close()
 	l.zeroDim(other)
@@ -620,7 +620,7 @@ func ForeachAddTensor(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tenso
 }
 
 // ForeachAddTensorInPlace applies add to each item.
-func ForeachAddTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
+func ForeachAddTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
 	l := listed(c, "_foreach_add_", self)
 	defer l.Close()
 	l.zeroDim(other)
@@ -630,7 +630,7 @@ func ForeachAddTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, other *tenso
 }
 
 // ForeachSubScalar applies sub to each item.
-func ForeachSubScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachSubScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sub", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -640,7 +640,7 @@ func ForeachSubScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 }
 
 // ForeachSubScalarInPlace applies sub to each item.
-func ForeachSubScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachSubScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_sub_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -650,7 +650,7 @@ func ForeachSubScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype
 }
 
 // ForeachSubList applies sub to each item.
-func ForeachSubList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachSubList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sub", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -659,7 +659,7 @@ func ForeachSubList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tenso
 }
 
 // ForeachSubListInPlace applies sub to each item.
-func ForeachSubListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) error {
+func ForeachSubListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) error {
 	l := listed(c, "_foreach_sub_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -668,7 +668,7 @@ func ForeachSubListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tenso
 }
 
 // ForeachSubScalars applies sub to each item.
-func ForeachSubScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachSubScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sub", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -679,7 +679,7 @@ func ForeachSubScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 }
 
 // ForeachSubScalarsInPlace applies sub to each item.
-func ForeachSubScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachSubScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_sub_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -690,7 +690,7 @@ func ForeachSubScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []d
 }
 
 // ForeachMulScalar applies mul to each item.
-func ForeachMulScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachMulScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_mul", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -700,7 +700,7 @@ func ForeachMulScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 }
 
 // ForeachMulScalarInPlace applies mul to each item.
-func ForeachMulScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachMulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_mul_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -710,7 +710,7 @@ func ForeachMulScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype
 }
 
 // ForeachMulList applies mul to each item.
-func ForeachMulList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachMulList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_mul", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -719,7 +719,7 @@ func ForeachMulList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tenso
 }
 
 // ForeachMulListInPlace applies mul to each item.
-func ForeachMulListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) error {
+func ForeachMulListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
 	l := listed(c, "_foreach_mul_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -728,7 +728,7 @@ func ForeachMulListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tenso
 }
 
 // ForeachMulScalars applies mul to each item.
-func ForeachMulScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachMulScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_mul", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -739,7 +739,7 @@ func ForeachMulScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 }
 
 // ForeachMulScalarsInPlace applies mul to each item.
-func ForeachMulScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachMulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_mul_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -750,7 +750,7 @@ func ForeachMulScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []d
 }
 
 // ForeachMulTensor applies mul to each item.
-func ForeachMulTensor(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachMulTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_mul", self)
 	defer l.Close()
 	l.zeroDim(other)
@@ -760,7 +760,7 @@ func ForeachMulTensor(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tenso
 }
 
 // ForeachMulTensorInPlace applies mul to each item.
-func ForeachMulTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tensor) error {
+func ForeachMulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) error {
 	l := listed(c, "_foreach_mul_", self)
 	defer l.Close()
 	l.zeroDim(other)
@@ -770,7 +770,7 @@ func ForeachMulTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, other *tenso
 }
 
 // ForeachDivScalar applies div to each item.
-func ForeachDivScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachDivScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_div", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -780,7 +780,7 @@ func ForeachDivScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 }
 
 // ForeachDivScalarInPlace applies div to each item.
-func ForeachDivScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachDivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_div_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -790,7 +790,7 @@ func ForeachDivScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype
 }
 
 // ForeachDivList applies div to each item.
-func ForeachDivList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachDivList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_div", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -799,7 +799,7 @@ func ForeachDivList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tenso
 }
 
 // ForeachDivListInPlace applies div to each item.
-func ForeachDivListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) error {
+func ForeachDivListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
 	l := listed(c, "_foreach_div_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -808,7 +808,7 @@ func ForeachDivListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tenso
 }
 
 // ForeachDivScalars applies div to each item.
-func ForeachDivScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachDivScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_div", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -819,7 +819,7 @@ func ForeachDivScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 }
 
 // ForeachDivScalarsInPlace applies div to each item.
-func ForeachDivScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachDivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_div_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -830,7 +830,7 @@ func ForeachDivScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []d
 }
 
 // ForeachDivTensor applies div to each item.
-func ForeachDivTensor(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachDivTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_div", self)
 	defer l.Close()
 	l.zeroDim(other)
@@ -840,7 +840,7 @@ func ForeachDivTensor(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tenso
 }
 
 // ForeachDivTensorInPlace applies div to each item.
-func ForeachDivTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, other *tensor.Tensor) error {
+func ForeachDivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) error {
 	l := listed(c, "_foreach_div_", self)
 	defer l.Close()
 	l.zeroDim(other)
@@ -850,7 +850,7 @@ func ForeachDivTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, other *tenso
 }
 
 // ForeachClampMaxScalar applies clamp_max to each item.
-func ForeachClampMaxScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachClampMaxScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_max", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -860,7 +860,7 @@ func ForeachClampMaxScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.S
 }
 
 // ForeachClampMaxScalarInPlace applies clamp_max to each item.
-func ForeachClampMaxScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachClampMaxScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_clamp_max_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -870,7 +870,7 @@ func ForeachClampMaxScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar 
 }
 
 // ForeachClampMaxList applies clamp_max to each item.
-func ForeachClampMaxList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachClampMaxList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_max", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -879,7 +879,7 @@ func ForeachClampMaxList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.
 }
 
 // ForeachClampMaxListInPlace applies clamp_max to each item.
-func ForeachClampMaxListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) error {
+func ForeachClampMaxListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
 	l := listed(c, "_foreach_clamp_max_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -888,7 +888,7 @@ func ForeachClampMaxListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*
 }
 
 // ForeachClampMaxScalars applies clamp_max to each item.
-func ForeachClampMaxScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachClampMaxScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_max", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -899,7 +899,7 @@ func ForeachClampMaxScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dty
 }
 
 // ForeachClampMaxScalarsInPlace applies clamp_max to each item.
-func ForeachClampMaxScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachClampMaxScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_clamp_max_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -910,7 +910,7 @@ func ForeachClampMaxScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar
 }
 
 // ForeachClampMinScalar applies clamp_min to each item.
-func ForeachClampMinScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachClampMinScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_min", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -920,7 +920,7 @@ func ForeachClampMinScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.S
 }
 
 // ForeachClampMinScalarInPlace applies clamp_min to each item.
-func ForeachClampMinScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachClampMinScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_clamp_min_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -930,7 +930,7 @@ func ForeachClampMinScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar 
 }
 
 // ForeachClampMinList applies clamp_min to each item.
-func ForeachClampMinList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachClampMinList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_min", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -939,7 +939,7 @@ func ForeachClampMinList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.
 }
 
 // ForeachClampMinListInPlace applies clamp_min to each item.
-func ForeachClampMinListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) error {
+func ForeachClampMinListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
 	l := listed(c, "_foreach_clamp_min_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -948,7 +948,7 @@ func ForeachClampMinListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*
 }
 
 // ForeachClampMinScalars applies clamp_min to each item.
-func ForeachClampMinScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachClampMinScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_min", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -959,7 +959,7 @@ func ForeachClampMinScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dty
 }
 
 // ForeachClampMinScalarsInPlace applies clamp_min to each item.
-func ForeachClampMinScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachClampMinScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_clamp_min_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -970,7 +970,7 @@ func ForeachClampMinScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar
 }
 
 // ForeachMaximumScalar applies maximum to each item.
-func ForeachMaximumScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachMaximumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_maximum", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -981,7 +981,7 @@ func ForeachMaximumScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachMaximumScalarInPlace applies maximum to each item.
-func ForeachMaximumScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachMaximumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_maximum_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -992,7 +992,7 @@ func ForeachMaximumScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar d
 }
 
 // ForeachMaximumList applies maximum to each item.
-func ForeachMaximumList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachMaximumList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_maximum", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1001,7 +1001,7 @@ func ForeachMaximumList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.T
 }
 
 // ForeachMaximumListInPlace applies maximum to each item.
-func ForeachMaximumListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) error {
+func ForeachMaximumListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
 	l := listed(c, "_foreach_maximum_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1010,7 +1010,7 @@ func ForeachMaximumListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*t
 }
 
 // ForeachMaximumScalars applies maximum to each item.
-func ForeachMaximumScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachMaximumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_maximum", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1022,7 +1022,7 @@ func ForeachMaximumScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachMaximumScalarsInPlace applies maximum to each item.
-func ForeachMaximumScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachMaximumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_maximum_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1034,7 +1034,7 @@ func ForeachMaximumScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars
 }
 
 // ForeachMinimumScalar applies minimum to each item.
-func ForeachMinimumScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachMinimumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_minimum", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -1045,7 +1045,7 @@ func ForeachMinimumScalar(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachMinimumScalarInPlace applies minimum to each item.
-func ForeachMinimumScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
+func ForeachMinimumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_minimum_", self)
 	defer l.Close()
 	number := l.Number(scalar)
@@ -1056,7 +1056,7 @@ func ForeachMinimumScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalar d
 }
 
 // ForeachMinimumList applies minimum to each item.
-func ForeachMinimumList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachMinimumList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_minimum", self, other)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1065,7 +1065,7 @@ func ForeachMinimumList(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.T
 }
 
 // ForeachMinimumListInPlace applies minimum to each item.
-func ForeachMinimumListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*tensor.Tensor) error {
+func ForeachMinimumListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
 	l := listed(c, "_foreach_minimum_", self, other)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1074,7 +1074,7 @@ func ForeachMinimumListInPlace(c dispatch.Ctx, self []*tensor.Tensor, other []*t
 }
 
 // ForeachMinimumScalars applies minimum to each item.
-func ForeachMinimumScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachMinimumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_minimum", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1086,7 +1086,7 @@ func ForeachMinimumScalars(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachMinimumScalarsInPlace applies minimum to each item.
-func ForeachMinimumScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachMinimumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_minimum_", self)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1098,7 +1098,7 @@ func ForeachMinimumScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, scalars
 }
 
 // ForeachPowScalar applies pow to each item.
-func ForeachPowScalar(c dispatch.Ctx, self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachPowScalar(c dispatch.Context, self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_pow", self)
 	defer l.Close()
 	number := l.Number(exponent)
@@ -1108,7 +1108,7 @@ func ForeachPowScalar(c dispatch.Ctx, self []*tensor.Tensor, exponent dtype.Scal
 }
 
 // ForeachPowScalarInPlace applies pow to each item.
-func ForeachPowScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, exponent dtype.Scalar) error {
+func ForeachPowScalarInPlace(c dispatch.Context, self []*tensor.Tensor, exponent dtype.Scalar) error {
 	l := listed(c, "_foreach_pow_", self)
 	defer l.Close()
 	number := l.Number(exponent)
@@ -1118,7 +1118,7 @@ func ForeachPowScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, exponent dty
 }
 
 // ForeachPowScalars applies pow to each item.
-func ForeachPowScalars(c dispatch.Ctx, self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachPowScalars(c dispatch.Context, self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_pow", self)
 	defer l.Close()
 	l.fit(len(exponent))
@@ -1129,7 +1129,7 @@ func ForeachPowScalars(c dispatch.Ctx, self []*tensor.Tensor, exponent []dtype.S
 }
 
 // ForeachPowScalarsInPlace applies pow to each item.
-func ForeachPowScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, exponent []dtype.Scalar) error {
+func ForeachPowScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, exponent []dtype.Scalar) error {
 	l := listed(c, "_foreach_pow_", self)
 	defer l.Close()
 	l.fit(len(exponent))
@@ -1140,7 +1140,7 @@ func ForeachPowScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, exponent []
 }
 
 // ForeachPowList applies pow to each item.
-func ForeachPowList(c dispatch.Ctx, self []*tensor.Tensor, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachPowList(c dispatch.Context, self []*tensor.Tensor, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_pow", self, exponent)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1149,7 +1149,7 @@ func ForeachPowList(c dispatch.Ctx, self []*tensor.Tensor, exponent []*tensor.Te
 }
 
 // ForeachPowListInPlace applies pow to each item.
-func ForeachPowListInPlace(c dispatch.Ctx, self []*tensor.Tensor, exponent []*tensor.Tensor) error {
+func ForeachPowListInPlace(c dispatch.Context, self []*tensor.Tensor, exponent []*tensor.Tensor) error {
 	l := listed(c, "_foreach_pow_", self, exponent)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1158,7 +1158,7 @@ func ForeachPowListInPlace(c dispatch.Ctx, self []*tensor.Tensor, exponent []*te
 }
 
 // ForeachPowBase applies pow to each item.
-func ForeachPowBase(c dispatch.Ctx, self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachPowBase(c dispatch.Context, self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_pow", exponent)
 	defer l.Close()
 	number := l.Number(self)
@@ -1168,7 +1168,7 @@ func ForeachPowBase(c dispatch.Ctx, self dtype.Scalar, exponent []*tensor.Tensor
 }
 
 // ForeachLerpScalar applies lerp to each item.
-func ForeachLerpScalar(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachLerpScalar(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_lerp", self, tensors1)
 	defer l.Close()
 	number := l.Number(weight)
@@ -1178,7 +1178,7 @@ func ForeachLerpScalar(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor
 }
 
 // ForeachLerpScalarInPlace applies lerp to each item.
-func ForeachLerpScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
+func ForeachLerpScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
 	l := listed(c, "_foreach_lerp_", self, tensors1)
 	defer l.Close()
 	number := l.Number(weight)
@@ -1188,7 +1188,7 @@ func ForeachLerpScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []
 }
 
 // ForeachLerpList applies lerp to each item.
-func ForeachLerpList(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachLerpList(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_lerp", self, tensors1, weights)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1197,7 +1197,7 @@ func ForeachLerpList(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor.T
 }
 
 // ForeachLerpListInPlace applies lerp to each item.
-func ForeachLerpListInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) error {
+func ForeachLerpListInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) error {
 	l := listed(c, "_foreach_lerp_", self, tensors1, weights)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1206,7 +1206,7 @@ func ForeachLerpListInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*t
 }
 
 // ForeachLerpScalars applies lerp to each item.
-func ForeachLerpScalars(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachLerpScalars(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_lerp", self, tensors1)
 	defer l.Close()
 	l.fit(len(weight))
@@ -1217,7 +1217,7 @@ func ForeachLerpScalars(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tenso
 }
 
 // ForeachLerpScalarsInPlace applies lerp to each item.
-func ForeachLerpScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
+func ForeachLerpScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
 	l := listed(c, "_foreach_lerp_", self, tensors1)
 	defer l.Close()
 	l.fit(len(weight))
@@ -1228,7 +1228,7 @@ func ForeachLerpScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensors1 [
 }
 
 // ForeachAddcmulScalar applies addcmul to each item.
-func ForeachAddcmulScalar(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddcmulScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1237,7 +1237,7 @@ func ForeachAddcmulScalar(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tens
 }
 
 // ForeachAddcmulScalarInPlace applies addcmul to each item.
-func ForeachAddcmulScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
+func ForeachAddcmulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1246,7 +1246,7 @@ func ForeachAddcmulScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 
 }
 
 // ForeachAddcmulScalars applies addcmul to each item.
-func ForeachAddcmulScalars(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddcmulScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1256,7 +1256,7 @@ func ForeachAddcmulScalars(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*ten
 }
 
 // ForeachAddcmulScalarsInPlace applies addcmul to each item.
-func ForeachAddcmulScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachAddcmulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1266,7 +1266,7 @@ func ForeachAddcmulScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1
 }
 
 // ForeachAddcmulTensor applies addcmul to each item.
-func ForeachAddcmulTensor(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachAddcmulTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close()
 	numbers := l.elements(scalars)
@@ -1276,7 +1276,7 @@ func ForeachAddcmulTensor(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tens
 }
 
 // ForeachAddcmulTensorInPlace applies addcmul to each item.
-func ForeachAddcmulTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
+func ForeachAddcmulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close()
 	numbers := l.elements(scalars)
@@ -1286,7 +1286,7 @@ func ForeachAddcmulTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 
 }
 
 // ForeachAddcdivScalar applies addcdiv to each item.
-func ForeachAddcdivScalar(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddcdivScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1295,7 +1295,7 @@ func ForeachAddcdivScalar(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tens
 }
 
 // ForeachAddcdivScalarInPlace applies addcdiv to each item.
-func ForeachAddcdivScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
+func ForeachAddcdivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
 	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1304,7 +1304,7 @@ func ForeachAddcdivScalarInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 
 }
 
 // ForeachAddcdivScalars applies addcdiv to each item.
-func ForeachAddcdivScalars(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+func ForeachAddcdivScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1314,7 +1314,7 @@ func ForeachAddcdivScalars(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*ten
 }
 
 // ForeachAddcdivScalarsInPlace applies addcdiv to each item.
-func ForeachAddcdivScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
+func ForeachAddcdivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
 	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close()
 	l.fit(len(scalars))
@@ -1324,7 +1324,7 @@ func ForeachAddcdivScalarsInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1
 }
 
 // ForeachAddcdivTensor applies addcdiv to each item.
-func ForeachAddcdivTensor(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachAddcdivTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close()
 	numbers := l.elements(scalars)
@@ -1334,7 +1334,7 @@ func ForeachAddcdivTensor(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tens
 }
 
 // ForeachAddcdivTensorInPlace applies addcdiv to each item.
-func ForeachAddcdivTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
+func ForeachAddcdivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close()
 	numbers := l.elements(scalars)
@@ -1344,7 +1344,7 @@ func ForeachAddcdivTensorInPlace(c dispatch.Ctx, self []*tensor.Tensor, tensor1 
 }
 
 // ForeachNorm applies linalg.vector_norm to each item.
-func ForeachNorm(c dispatch.Ctx, self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
+func ForeachNorm(c dispatch.Context, self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_norm", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1353,7 +1353,7 @@ func ForeachNorm(c dispatch.Ctx, self []*tensor.Tensor, ord dtype.Scalar, d dtyp
 }
 
 // ForeachMax applies max to each item.
-func ForeachMax(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachMax(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_max", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1362,7 +1362,7 @@ func ForeachMax(c dispatch.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
 }
 
 // ForeachMm applies mm to each item.
-func ForeachMm(c dispatch.Ctx, self []*tensor.Tensor, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func ForeachMm(c dispatch.Context, self []*tensor.Tensor, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_mm", self, mat2)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1371,7 +1371,7 @@ func ForeachMm(c dispatch.Ctx, self []*tensor.Tensor, mat2 []*tensor.Tensor) ([]
 }
 
 // ForeachClone applies clone to each item.
-func ForeachClone(c dispatch.Ctx, self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
+func ForeachClone(c dispatch.Context, self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clone", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1380,7 +1380,7 @@ func ForeachClone(c dispatch.Ctx, self []*tensor.Tensor, memoryFormat shape.Memo
 }
 
 // ForeachCopyInPlace applies copy_ to each item.
-func ForeachCopyInPlace(c dispatch.Ctx, self []*tensor.Tensor, src []*tensor.Tensor, nonBlocking bool) error {
+func ForeachCopyInPlace(c dispatch.Context, self []*tensor.Tensor, src []*tensor.Tensor, nonBlocking bool) error {
 	l := listed(c, "_foreach_copy_", self, src)
 	defer l.Close()
 	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1389,7 +1389,7 @@ func ForeachCopyInPlace(c dispatch.Ctx, self []*tensor.Tensor, src []*tensor.Ten
 }
 
 // ForeachZeroInPlace applies zero_ to each item.
-func ForeachZeroInPlace(c dispatch.Ctx, self []*tensor.Tensor) error {
+func ForeachZeroInPlace(c dispatch.Context, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_zero_", self)
 	defer l.Close()
 	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], c.Zero(t[0]) })

@@ -13,7 +13,7 @@ import (
 // Gradient estimates the derivatives of samples along each of dims (by default all) with one spacing, by default 1: central differences inside,
 // one-sided differences of order edgeOrder, 1 or 2, at the edges. After B. Fornberg, Generation of Finite Difference Formulas on Arbitrarily Spaced
 // Grids (1988).
-func Gradient(c dispatch.Ctx, self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func Gradient(c dispatch.Context, self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if spacing.IsNone() {
 		spacing = dtype.IntScalar(1)
 	}
@@ -23,14 +23,14 @@ func Gradient(c dispatch.Ctx, self *tensor.Tensor, spacing dtype.Scalar, dims []
 }
 
 // GradientScalars is Gradient with a distance for each dimension.
-func GradientScalars(c dispatch.Ctx, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func GradientScalars(c dispatch.Context, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	return gradient(c, self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		return s.evenGradient(t, at, spacing[i], edgeOrder)
 	})
 }
 
 // GradientTensors is Gradient with the coordinates of the samples given for each dimension.
-func GradientTensors(c dispatch.Ctx, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	return gradient(c, self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
@@ -41,7 +41,7 @@ func GradientTensors(c dispatch.Ctx, self *tensor.Tensor, spacing []*tensor.Tens
 	})
 }
 
-func gradient(c dispatch.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
+func gradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
 	const op = "gradient"
 	switch {
 	case !self.DType().IsSigned():
@@ -60,7 +60,7 @@ func gradient(c dispatch.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64
 	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	var results []*tensor.Tensor
 	for i, dim := range dims {
@@ -79,7 +79,7 @@ func gradient(c dispatch.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64
 			return nil, s.Err
 		}
 	}
-	return s.GiveAll(results)
+	return s.ReturnAll(results)
 }
 
 // weighted adds up positions of t along dim, or ranges as long as length, with weights.

@@ -31,26 +31,26 @@ var resamplings = map[string]interpolating{
 }
 
 // NnInterpolate returns images other sizes.
-func NnInterpolate(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+func NnInterpolate(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_interpolate", self, sizes, scales, mode, alignCorners, recompute, antialias)
 }
 
 // NnUpsample is NnInterpolate by its older name.
-func NnUpsample(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func NnUpsample(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_upsample", self, sizes, scales, mode, alignCorners, ops.NoBool, false)
 }
 
 // NnUpsampleNearest is NnInterpolate with the nearest elements.
-func NnUpsampleNearest(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+func NnUpsampleNearest(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_upsample_nearest", self, sizes, scales, "nearest", ops.NoBool, ops.NoBool, false)
 }
 
 // NnUpsampleBilinear is NnInterpolate with lines between the corners.
-func NnUpsampleBilinear(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+func NnUpsampleBilinear(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_upsample_bilinear", self, sizes, scales, "bilinear", ops.True, ops.NoBool, false)
 }
 
-func interpolate(c dispatch.Ctx, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	of, known := resamplings[mode]
 	n := self.Dim() - 2
 	switch {
@@ -99,7 +99,7 @@ func interpolate(c dispatch.Ctx, op string, self *tensor.Tensor, sizes []int64, 
 	if mode != "area" && (slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1) || slices.Max(sizes) > math.MaxInt32 {
 		return nil, status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	return s.result(nil, s.Step(func() (*tensor.Tensor, error) {
 		switch {

@@ -14,22 +14,22 @@ import (
 )
 
 // Atleast1d returns a zero-dim tensor one dimension.
-func Atleast1d(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Atleast1d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_1d", self, 1)
 }
 
 // Atleast2d returns tensors of fewer dimensions leading ones.
-func Atleast2d(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Atleast2d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_2d", self, 2)
 }
 
 // Atleast3d returns a vector a leading and a trailing dimension, a matrix a trailing one.
-func Atleast3d(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Atleast3d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_3d", self, 3)
 }
 
-func atLeast(c dispatch.Ctx, op string, self *tensor.Tensor, dims int) (*tensor.Tensor, error) {
-	s := within(c, op)
+func atLeast(c dispatch.Context, op string, self *tensor.Tensor, dims int) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	return s.result(nil, s.atLeast(self, dims))
 }
@@ -50,24 +50,24 @@ func (s *scope) atLeast(t *tensor.Tensor, dims int) *tensor.Tensor {
 }
 
 // Atleast1dSequence is Atleast1d of every tensor.
-func Atleast1dSequence(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func Atleast1dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eachAtLeast(c, "atleast_1d", tensors, 1)
 }
 
 // Atleast2dSequence is Atleast2d of every tensor.
-func Atleast2dSequence(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func Atleast2dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eachAtLeast(c, "atleast_2d", tensors, 2)
 }
 
 // Atleast3dSequence is Atleast3d of every tensor.
-func Atleast3dSequence(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func Atleast3dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return eachAtLeast(c, "atleast_3d", tensors, 3)
 }
 
-func eachAtLeast(c dispatch.Ctx, op string, tensors []*tensor.Tensor, dims int) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func eachAtLeast(c dispatch.Context, op string, tensors []*tensor.Tensor, dims int) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
-	return s.GiveAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, dims) }))
+	return s.ReturnAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, dims) }))
 }
 
 // each lists what view makes of every tensor.
@@ -80,35 +80,35 @@ func (s *scope) each(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor
 }
 
 // joined concatenates the results of view along the dimension that the first of them determines, and writes them to out.
-func joined(c dispatch.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (*tensor.Tensor, error) {
+func joined(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (*tensor.Tensor, error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return view(s, t) })
 	return s.Last(func() (*tensor.Tensor, error) { return c.Cat(out, views, dim(views[0])) })
 }
 
 // Hstack concatenates tensors horizontally.
-func Hstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func Hstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "hstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 1) }, func(first *tensor.Tensor) int64 {
 		return int64(min(first.Dim()-1, 1))
 	})
 }
 
 // Vstack joins tensors below each other.
-func Vstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func Vstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "vstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 2) }, along(0))
 }
 
 // Dstack joins tensors along the third dimension.
-func Dstack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func Dstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "dstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 3) }, along(2))
 }
 
 // ColumnStack concatenates tensors along dimension 1; those of fewer than two dimensions are columns.
-func ColumnStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func ColumnStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "column_stack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor {
 		if t.Dim() > 1 {
 			return t
@@ -122,8 +122,8 @@ func along(dim int64) func(*tensor.Tensor) int64 {
 }
 
 // BroadcastTensors expands all tensors to their common shape; those that have it stay themselves.
-func BroadcastTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	s := within(c, "broadcast_tensors")
+func BroadcastTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	s := newScope(c, "broadcast_tensors")
 	defer s.Close()
 	var sizes []int64
 	for _, t := range tensors {
@@ -132,7 +132,7 @@ func BroadcastTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tenso
 			return nil, err
 		}
 	}
-	return s.GiveAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor {
+	return s.ReturnAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor {
 		if slices.Equal(t.Sizes(), sizes) {
 			return t
 		}
@@ -141,7 +141,7 @@ func BroadcastTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tenso
 }
 
 // Meshgrid expands vectors to the coordinates of a grid; indexing xy swaps the first two dimensions.
-func Meshgrid(c dispatch.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	const op = "meshgrid"
 	if len(tensors) == 0 {
 		return nil, status.Runtimef("%s: expects a non-empty list of tensors", op)
@@ -168,7 +168,7 @@ func Meshgrid(c dispatch.Ctx, tensors []*tensor.Tensor, indexing string) ([]*ten
 	if swap {
 		sizes[0], sizes[1] = sizes[1], sizes[0]
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	grids := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
@@ -180,11 +180,11 @@ func Meshgrid(c dispatch.Ctx, tensors []*tensor.Tensor, indexing string) ([]*ten
 		line[0] = t.Numel()
 		grids[i] = s.Expand(s.Reshape(t, line...), sizes...)
 	}
-	return s.GiveAll(grids)
+	return s.ReturnAll(grids)
 }
 
 // CartesianProd lists all combinations of one element of each vector.
-func CartesianProd(c dispatch.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func CartesianProd(c dispatch.Context, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	for _, t := range tensors {
 		if t.Dim() != 1 {
 			return nil, status.Runtimef("cartesian_prod: expect a 1D vector, but got shape %v", t.Sizes())
@@ -193,18 +193,18 @@ func CartesianProd(c dispatch.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, er
 	if len(tensors) == 1 {
 		return tensors[0].Alias(), nil
 	}
-	s := within(c, "cartesian_prod")
+	s := newScope(c, "cartesian_prod")
 	defer s.Close()
 	grids, err := c.Meshgrid(tensors, "ij")
 	s.Fail(err)
 	for i, grid := range grids {
-		grids[i] = s.Reshape(s.Keep(grid, nil), grid.Numel())
+		grids[i] = s.Reshape(s.Track(grid, nil), grid.Numel())
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return c.Stack(nil, grids, 1) })
 }
 
 // BlockDiag puts matrices on the diagonal of a matrix of zeros.
-func BlockDiag(c dispatch.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "block_diag"
 	for i, t := range tensors {
 		if t.Dim() > 2 {
@@ -214,7 +214,7 @@ func BlockDiag(c dispatch.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error)
 	if len(tensors) == 0 {
 		return c.Zeros(nil, []int64{1, 0}, dtype.Default(), tensor.NoLayout, device.Host)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	var r dtype.Result
 	rows, columns := int64(0), int64(0)
@@ -236,7 +236,7 @@ func BlockDiag(c dispatch.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error)
 			return nil, more
 		}
 	}
-	whole := s.Keep(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, dev))
+	whole := s.Track(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, dev))
 	row, column := int64(0), int64(0)
 	for _, t := range views {
 		s.Copy(s.Narrow(s.Narrow(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t)

@@ -14,7 +14,7 @@ func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.
 		made[i] = s.ForOutput(made[i], out)
 	}
 	r, err = ops.Finish(&s.Scope, names, outs, made...)
-	dispatch.Wrote(err, outs...)
+	dispatch.BumpVersion(err, outs...)
 	return r, err
 }
 
@@ -22,7 +22,7 @@ func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.
 func (s *scope) finishedCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	t = s.ForOutput(t, out)
 	r, err := ops.FinishCast(&s.Scope, out, t)
-	dispatch.Wrote(err, out)
+	dispatch.BumpVersion(err, out)
 	return r, err
 }
 
@@ -37,7 +37,7 @@ func (s *scope) two(f func() (*tensor.Tensor, *tensor.Tensor, error)) (a, b *ten
 		return nil, nil
 	}
 	a, b, err := f()
-	return s.Keep(a, err), s.Keep(b, nil)
+	return s.Track(a, err), s.Track(b, nil)
 }
 
 func (s *scope) three(f func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)) (a, b, c *tensor.Tensor) {
@@ -45,7 +45,7 @@ func (s *scope) three(f func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, 
 		return nil, nil, nil
 	}
 	a, b, c, err := f()
-	return s.Keep(a, err), s.Keep(b, nil), s.Keep(c, nil)
+	return s.Track(a, err), s.Track(b, nil), s.Track(c, nil)
 }
 
 // turned views matrices with rows for columns, adjoint conjugates them too.

@@ -13,17 +13,17 @@ import (
 )
 
 // LinalgCholesky returns the Cholesky factor of matrices that have one.
-func LinalgCholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func LinalgCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	return choleskyOf(c, "linalg.cholesky", out, self, upper)
 }
 
 // Cholesky is LinalgCholesky.
-func Cholesky(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func Cholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	return choleskyOf(c, "cholesky", out, self, upper)
 }
 
-func choleskyOf(c dispatch.Ctx, op string, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func choleskyOf(c dispatch.Context, op string, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	l, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
 		return c.LinalgCholeskyEx(nil, nil, self, upper, false)
@@ -34,8 +34,8 @@ func choleskyOf(c dispatch.Ctx, op string, out, self *tensor.Tensor, upper bool)
 }
 
 // LinalgLuFactor factors A = P L U for matrices that can be solved with.
-func LinalgLuFactor(c dispatch.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "linalg.lu_factor")
+func LinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "linalg.lu_factor")
 	defer s.Close()
 	lu, pivots, info := s.factors(a, pivot)
 	s.checkInfo(info, ops.SingularLU)
@@ -44,7 +44,7 @@ func LinalgLuFactor(c dispatch.Ctx, outLU, outPivots, a *tensor.Tensor, pivot bo
 }
 
 // Lu is LinalgLuFactorEx without errors for singular matrices.
-func Lu(c dispatch.Ctx, a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor, err error) {
+func Lu(c dispatch.Context, a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor, err error) {
 	lu, pivots, info, err = c.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
 	return lu, pivots, info, status.In("lu", err)
 }
@@ -56,8 +56,8 @@ func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.
 }
 
 // LinalgLu factors A = P L U.
-func LinalgLu(c dispatch.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "linalg.lu")
+func LinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "linalg.lu")
 	defer s.Close()
 	lu, pivots, _ := s.factors(a, pivot)
 	if s.Err != nil {
@@ -71,7 +71,7 @@ func LinalgLu(c dispatch.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*
 }
 
 // LuUnpack unpacks the results of LinalgLuFactor.
-func LuUnpack(c dispatch.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	const op = "lu_unpack"
 	if err := cmp.Or(ops.CheckMatrices(op, "LU_data", lu), ops.CheckPivots(op, "LU_pivots", lu, pivots)); err != nil {
 		return nil, nil, nil, err
@@ -81,7 +81,7 @@ func LuUnpack(c dispatch.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpac
 	if want := shape.Append(shape.Batch(lu.Sizes()), k); unpackPivots && !slices.Equal(pivots.Sizes(), want) {
 		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU_data of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	none := s.Empty(lu, lu.DType(), 0)
 	p, l, u := none, none, none
@@ -108,8 +108,8 @@ func (s *scope) permutation(pivots *tensor.Tensor, n int64) *tensor.Tensor {
 }
 
 // LinalgLdlFactor factors A = L D L^T for matrices that can be solved with.
-func LinalgLdlFactor(c dispatch.Ctx, outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "linalg.ldl_factor")
+func LinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "linalg.ldl_factor")
 	defer s.Close()
 	ld, pivots, info := s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 		return c.LinalgLdlFactorEx(nil, nil, nil, self, hermitian, false)
@@ -120,8 +120,8 @@ func LinalgLdlFactor(c dispatch.Ctx, outLD, outPivots, self *tensor.Tensor, herm
 }
 
 // Qr factors A = Q R, reduced if some is set.
-func Qr(c dispatch.Ctx, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "qr")
+func Qr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "qr")
 	defer s.Close()
 	mode := "complete"
 	if some {
@@ -133,8 +133,8 @@ func Qr(c dispatch.Ctx, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Ten
 }
 
 // Svd factors A = U diag(S) V^H.
-func Svd(c dispatch.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "svd")
+func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "svd")
 	defer s.Close()
 	if err := ops.CheckMatrices(s.Op, "input", self); err != nil {
 		return nil, nil, nil, err
@@ -182,8 +182,8 @@ func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
 
 // LinalgMatrixSqrth computes the square root of positive semidefinite Hermitian matrices. Negative eigenvalues from rounding, as rank-deficient
 // matrices have them, count as 0.
-func LinalgMatrixSqrth(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "linalg.matrix_sqrth")
+func LinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.matrix_sqrth")
 	defer s.Close()
 	values, vectors := s.spectrum(s.wideEnough(self))
 	roots := s.Unary(c.Sqrt, s.Unary(c.Relu, values))
@@ -191,7 +191,7 @@ func LinalgMatrixSqrth(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor
 }
 
 // Lyapunov returns the X of H X + X H = G for a Hermitian H without negative eigenvalues.
-func Lyapunov(c dispatch.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
+func Lyapunov(c dispatch.Context, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "lyapunov"
 	if err := ops.CheckSquare(op, "H", h); err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func Lyapunov(c dispatch.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if !slices.Equal(h.Sizes(), g.Sizes()) || h.DType() != g.DType() {
 		return nil, status.Runtimef("%s: expected G of the shape and dtype of H, %v and %v, but got %v and %v", op, h.Sizes(), h.DType(), g.Sizes(), g.DType())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	d := h.DType()
 	h, g = s.bothWide(h, g)
@@ -212,7 +212,7 @@ func Lyapunov(c dispatch.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.
-func LinalgPolar(c dispatch.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgPolar(c dispatch.Context, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.polar"
 	if err := ops.CheckMatrices(op, "A", a); err != nil {
 		return nil, nil, err
@@ -220,7 +220,7 @@ func LinalgPolar(c dispatch.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, 
 	if m, n := shape.Matrix(a.Sizes()); m < n {
 		return nil, nil, status.Runtimef("%s: A must have at least as many rows as columns, but got %d by %d matrices", op, m, n)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	w, values, vh := s.singular(s.wideEnough(a))
 	u, h := s.matmul(w, vh), s.scaledBack(s.adjoint(vh), values)

@@ -14,8 +14,8 @@ import (
 
 // SvdLowrank is A, or A - M, as U diag(S) V^H on a random subspace of q dimensions: N. Halko, P. G. Martinsson, J. A. Tropp, Finding
 // structure with randomness (2011), algorithms 4.4 and 5.1.
-func SvdLowrank(c dispatch.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "svd_lowrank")
+func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "svd_lowrank")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err == nil && m != nil {
 		m = s.Expand(m, a.Sizes()...)
@@ -25,8 +25,8 @@ func SvdLowrank(c dispatch.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Te
 }
 
 // PcaLowrank is SvdLowrank of matrices without the means of their columns.
-func PcaLowrank(c dispatch.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "pca_lowrank")
+func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "pca_lowrank")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err != nil {
 		return nil, nil, nil, s.Err
@@ -82,10 +82,10 @@ func (s *scope) iterate(a, basis *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	inner := within(s.C, s.Op)
+	inner := newScope(s.C, s.Op)
 	defer inner.Close()
-	next, err := inner.Give(inner.basis(inner.matmul(a, basis)))
-	made := s.Keep(next, err)
+	next, err := inner.Return(inner.basis(inner.matmul(a, basis)))
+	made := s.Track(next, err)
 	s.Drop(basis)
 	return made
 }
@@ -122,8 +122,8 @@ type lobpcg struct {
 // Lobpcg finds the k largest or smallest eigenvalues of A X = B X diag(E), A symmetric, by A. V. Knyazev, Toward the optimal preconditioned
 // eigensolver (2001), with an orthonormal basis of the three blocks of vectors, as in J. A. Duersch et al., A robust and efficient
 // implementation of LOBPCG (2018).
-func Lobpcg(c dispatch.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "lobpcg")
+func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "lobpcg")
 	defer s.Close()
 	if s.Do(func() error {
 		return cmp.Or(ops.CheckSquare(s.Op, "A", a), ops.CheckWord(s.Op, "method", method, "", "basic", "ortho"))

@@ -122,8 +122,8 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 }
 
 // LinalgMatrixNorm returns the norm of order ord of the matrices in two dimensions.
-func LinalgMatrixNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "linalg.matrix_norm")
+func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.matrix_norm")
 	defer s.Close()
 	if err := ops.RealOrder(s.Op, ord); err != nil {
 		return nil, err
@@ -132,16 +132,16 @@ func LinalgMatrixNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar
 }
 
 // LinalgMatrixNormStrOrd is LinalgMatrixNorm for norms with names.
-func LinalgMatrixNormStrOrd(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "linalg.matrix_norm")
+func LinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.matrix_norm")
 	defer s.Close()
 	return s.result(out, s.matrixNorm(self, order{name: ord}, dim, keepdim, d))
 }
 
 // LinalgNorm computes a norm of vectors or matrices, by the number of dimensions.
-func LinalgNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	const op = "linalg.norm"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if dim != nil && len(dim) != 1 && len(dim) != 2 {
 		return nil, status.Runtimef("%s: dim must be one or two dimensions, got %v", op, dim)
@@ -174,25 +174,25 @@ func matrixDims(dim []int64) []int64 {
 }
 
 // LinalgNormOrdStr is LinalgNorm for norms with names, which are of matrices.
-func LinalgNormOrdStr(c dispatch.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	const op = "linalg.norm"
 	if dim == nil && self.Dim() != 2 {
 		return nil, status.Runtimef("%s: the norm %q without dim is for tensors of two dimensions, got shape %v", op, ord, self.Sizes())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	return s.result(out, s.matrixNorm(self, order{name: ord}, matrixDims(dim), keepdim, d))
 }
 
 // NormName returns the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
-func NormName(c dispatch.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	if p == "fro" {
 		return c.Norm(out, self, dtype.IntScalar(2), dim, keepdim, d)
 	}
 	if len(dim) == 0 && self.Dim() == 2 {
 		dim = []int64{0, 1}
 	}
-	s := within(c, "norm")
+	s := newScope(c, "norm")
 	defer s.Close()
 	s.Do(func() error { return ops.CheckWord(s.Op, "p", p, "fro", "nuc") })
 	made := s.matrixNorm(self, order{name: p}, dim, keepdim, d)
@@ -201,12 +201,12 @@ func NormName(c dispatch.Ctx, out, self *tensor.Tensor, p string, dim []int64, k
 }
 
 // FrobeniusNorm returns the root of the sum of squares over up to two dimensions, or of all elements.
-func FrobeniusNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func FrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	const op = "frobenius_norm"
 	if len(dim) > 2 {
 		return nil, status.Runtimef("%s: expected at most 2 dimensions, got %v", op, dim)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if len(dim) == 0 {
 		dim = nil
@@ -215,14 +215,14 @@ func FrobeniusNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdi
 }
 
 // NuclearNorm returns the sum of the singular values of the matrices in two dimensions.
-func NuclearNorm(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	s := within(c, "nuclear_norm")
+func NuclearNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	s := newScope(c, "nuclear_norm")
 	defer s.Close()
 	return s.result(out, s.matrixNorm(self, order{name: "nuc"}, dim, keepdim, dtype.None))
 }
 
 // LinalgCond returns the condition number of matrices.
-func LinalgCond(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+func LinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
 	by := order{p: 2}
 	if !p.IsNone() {
@@ -237,7 +237,7 @@ func LinalgCond(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tens
 	if err := ops.CheckMatrices(op, "A", self); err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
 		return s.finishedCast(out, s.Zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
@@ -252,12 +252,12 @@ func LinalgCond(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tens
 }
 
 // LinalgCondPStr is LinalgCond for norms with names.
-func LinalgCondPStr(c dispatch.Ctx, out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
+func LinalgCondPStr(c dispatch.Context, out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
 	return conditioned(c, out, self, order{name: p})
 }
 
 // conditioned returns the product of the norms of matrices and their inverses.
-func conditioned(c dispatch.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
+func conditioned(c dispatch.Context, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
 	const op = "linalg.cond"
 	if err := cmp.Or(ops.CheckMatrices(op, "A", self), by.check(op)); err != nil {
 		return nil, err
@@ -267,7 +267,7 @@ func conditioned(c dispatch.Ctx, out, self *tensor.Tensor, by order) (*tensor.Te
 			return nil, err
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
 		return s.finishedCast(out, s.Zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
@@ -365,8 +365,8 @@ func (s *scope) sizesOfSpectrum(self *tensor.Tensor, hermitian bool) *tensor.Ten
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSvdvals(nil, self, "") })
 }
 
-func rankOf(c dispatch.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
-	s := within(c, "linalg.matrix_rank")
+func rankOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.matrix_rank")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
 		return nil, s.Err
@@ -376,22 +376,22 @@ func rankOf(c dispatch.Ctx, out, self *tensor.Tensor, hermitian bool, limits fun
 }
 
 // LinalgMatrixRank returns the number of singular values that are not negligible.
-func LinalgMatrixRank(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRank(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
 }
 
 // LinalgMatrixRankAtolRtolTensor is LinalgMatrixRank with tensors.
-func LinalgMatrixRankAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRankAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, atol, rtol) })
 }
 
 // LinalgMatrixRankTol is LinalgMatrixRank with an absolute tolerance alone.
-func LinalgMatrixRankTol(c dispatch.Ctx, out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRankTol(c dispatch.Context, out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, &tol, new(float64)) })
 }
 
 // LinalgMatrixRankTolTensor is LinalgMatrixRankTol with a tensor.
-func LinalgMatrixRankTolTensor(c dispatch.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgMatrixRankTolTensor(c dispatch.Context, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance {
 		t := s.tensorTolerances(self, tol, nil)
 		t.rtol = s.Float(0)
@@ -399,8 +399,8 @@ func LinalgMatrixRankTolTensor(c dispatch.Ctx, out, self, tol *tensor.Tensor, he
 	})
 }
 
-func pinvOf(c dispatch.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
-	s := within(c, "linalg.pinv")
+func pinvOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.pinv")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
 		return nil, s.Err
@@ -431,38 +431,38 @@ func pinvOf(c dispatch.Ctx, out, self *tensor.Tensor, hermitian bool, limits fun
 }
 
 // LinalgPinv returns the pseudoinverse of matrices.
-func LinalgPinv(c dispatch.Ctx, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinv(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, atol, rtol) })
 }
 
 // LinalgPinvAtolRtolTensor is LinalgPinv with tensors.
-func LinalgPinvAtolRtolTensor(c dispatch.Ctx, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinvAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, atol, rtol) })
 }
 
 // LinalgPinvRcond is LinalgPinv with a relative tolerance alone.
-func LinalgPinvRcond(c dispatch.Ctx, out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinvRcond(c dispatch.Context, out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tolerances(self, nil, &rcond) })
 }
 
 // LinalgPinvRcondTensor is LinalgPinvRcond with a tensor.
-func LinalgPinvRcondTensor(c dispatch.Ctx, out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
+func LinalgPinvRcondTensor(c dispatch.Context, out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return pinvOf(c, out, self, hermitian, func(s *scope) tolerance { return s.tensorTolerances(self, nil, rcond) })
 }
 
 // Pinverse is LinalgPinvRcond.
-func Pinverse(c dispatch.Ctx, self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
+func Pinverse(c dispatch.Context, self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
 	made, err := c.LinalgPinvRcond(nil, self, rcond, false)
 	return only("pinverse", made, err)
 }
 
 // LinalgVander has the powers of the elements of vectors in rows.
-func LinalgVander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
+func LinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 	const op = "linalg.vander"
 	if x.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if x.Dim() == 0 {
 		x = s.Reshape(x, 1)
@@ -493,12 +493,12 @@ func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
 }
 
 // LinalgVecdot returns the sum of the products of x conjugated and y along dim.
-func LinalgVecdot(c dispatch.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func LinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	const op = "linalg.vecdot"
 	if d := x.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to floats", op, d)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	sizes, err := shape.Broadcast(op, x.Sizes(), y.Sizes())
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 )
 
 // LinalgCross returns the cross product along dim.
-func LinalgCross(c dispatch.Ctx, out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func LinalgCross(c dispatch.Context, out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	made, err := c.Cross(out, self, other, ops.Int(dim))
 	return only("linalg.cross", made, err)
 }
 
 // LinalgDiagonal views a diagonal.
-func LinalgDiagonal(c dispatch.Ctx, a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+func LinalgDiagonal(c dispatch.Context, a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	made, err := c.Diagonal(a, offset, dim1, dim2)
 	return only("linalg.diagonal", made, err)
 }
 
 // LinalgMultiDot returns the product of matrices in the order that takes the fewest multiplications.
-func LinalgMultiDot(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgMultiDot(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.multi_dot"
 	if len(tensors) < 2 {
 		return nil, status.Runtimef("%s: expected at least 2 tensors, got %d", op, len(tensors))
@@ -35,7 +35,7 @@ func LinalgMultiDot(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor
 }
 
 // ChainMatmul is LinalgMultiDot for matrices alone.
-func ChainMatmul(c dispatch.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
+func ChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "chain_matmul"
 	if len(matrices) == 0 {
 		return nil, status.Runtimef("%s: expected one or more matrices", op)
@@ -43,8 +43,8 @@ func ChainMatmul(c dispatch.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor) 
 	return productOf(c, op, out, matrices, false)
 }
 
-func productOf(c dispatch.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	last := len(tensors) - 1
 	factors := slices.Clone(tensors)
@@ -120,7 +120,7 @@ func cheapest(matrices []*tensor.Tensor) [][]int {
 }
 
 // LinalgMatrixPower returns the n-th power of matrices, by repeated squaring.
-func LinalgMatrixPower(c dispatch.Ctx, out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	const op = "linalg.matrix_power"
 	if self.Dim() < 2 || self.Sizes()[self.Dim()-1] != self.Sizes()[self.Dim()-2] {
 		return nil, status.Runtimef("%s: A must be batches of square matrices, got shape %v", op, self.Sizes())
@@ -128,7 +128,7 @@ func LinalgMatrixPower(c dispatch.Ctx, out, self *tensor.Tensor, n int64) (*tens
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	square := s.wideEnough(self)
 	if n < 0 {
@@ -180,15 +180,15 @@ var (
 const matricesAtOnce = 1 << 17
 
 // LinalgMatrixExp returns the exponential of matrices.
-func LinalgMatrixExp(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "linalg.matrix_exp"
 	if err := ops.CheckSquare(op, "A", self); err != nil {
 		return nil, err
 	}
 	if sparse := self.Keys() & tensor.Sparse; sparse != 0 {
-		return nil, dispatch.Refused(op, sparse) // a step has another meaning for them
+		return nil, dispatch.Unsupported(op, sparse) // a step has another meaning for them
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
 		return s.result(nil, s.copied(self))
@@ -209,7 +209,7 @@ func LinalgMatrixExp(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error
 
 // exponentials writes the exponentials of count matrices, from index start on, to made.
 func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
-	piece := within(s.C, s.Op)
+	piece := newScope(s.C, s.Op)
 	defer piece.Close()
 	of := func(t *tensor.Tensor) *tensor.Tensor {
 		return piece.Step(func() (*tensor.Tensor, error) { return s.C.Narrow(t, 0, start, count) })
@@ -220,8 +220,8 @@ func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
 }
 
 // exponential is LinalgMatrixExp of matrices together.
-func exponential(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "linalg.matrix_exp")
+func exponential(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.matrix_exp")
 	defer s.Close()
 	a := s.Cast(self, exponentialIn(self.DType()))
 	size, _ := shape.Matrix(self.Sizes())

@@ -13,8 +13,8 @@ import (
 )
 
 // LinalgSolve returns the X of A X = B, or of X A = B, for matrices A that are not singular.
-func LinalgSolve(c dispatch.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
-	s := within(c, "linalg.solve")
+func LinalgSolve(c dispatch.Context, out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.solve")
 	defer s.Close()
 	x, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSolveEx(nil, nil, a, b, left, false) })
 	s.checkInfo(info, ops.SingularSolve)
@@ -23,8 +23,8 @@ func LinalgSolve(c dispatch.Ctx, out, a, b *tensor.Tensor, left bool) (*tensor.T
 }
 
 // LinalgInv returns the inverse of matrices that are not singular.
-func LinalgInv(c dispatch.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "linalg.inv")
+func LinalgInv(c dispatch.Context, out, a *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.inv")
 	defer s.Close()
 	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, a, false) })
 	s.checkInfo(info, ops.SingularInverse)
@@ -38,12 +38,12 @@ func (s *scope) solveTriangular(a, b *tensor.Tensor, upper, unit bool) *tensor.T
 }
 
 // TriangularSolve returns the X of A X = self, or of A^T X = self, with a copy of A.
-func TriangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func TriangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "triangular_solve"
 	if err := cmp.Or(ops.CheckSquare(op, "A", a), ops.CheckMatrices(op, "b", self)); err != nil {
 		return nil, nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	batch, err := shape.Broadcast(op, shape.Batch(a.Sizes()), shape.Batch(self.Sizes()))
 	if err != nil {
@@ -66,12 +66,12 @@ func (s *scope) copied(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // CholeskySolve returns the X of A X = self for the A whose Cholesky factor is given.
-func CholeskySolve(c dispatch.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func CholeskySolve(c dispatch.Context, out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	const op = "cholesky_solve"
 	if err := cmp.Or(ops.CheckSquare(op, "L", l), ops.CheckMatrices(op, "B", self)); err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	d := self.DType()
 	l, self = s.bothWide(l, self)
@@ -83,12 +83,12 @@ func CholeskySolve(c dispatch.Ctx, out, self, l *tensor.Tensor, upper bool) (*te
 }
 
 // CholeskyInverse returns the inverse of the A whose Cholesky factor is given.
-func CholeskyInverse(c dispatch.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func CholeskyInverse(c dispatch.Context, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
 	const op = "cholesky_inverse"
 	if err := ops.CheckSquare(op, "L", self); err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	n, _ := shape.Matrix(self.Sizes())
 	if n > 0 {
@@ -109,16 +109,16 @@ func (s *scope) firstZero(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // LinalgLuSolve returns the X of A X = B, or of X A = B, for the A that was factored, or its adjoint.
-func LinalgLuSolve(c dispatch.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+func LinalgLuSolve(c dispatch.Context, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	return solveFactored(c, "linalg.lu_solve", out, lu, pivots, b, left, adjoint)
 }
 
 // LuSolve is LinalgLuSolve with the right-hand sides first.
-func LuSolve(c dispatch.Ctx, out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
+func LuSolve(c dispatch.Context, out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
 	return solveFactored(c, "lu_solve", out, lu, pivots, self, true, false)
 }
 
-func solveFactored(c dispatch.Ctx, op string, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
+func solveFactored(c dispatch.Context, op string, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (*tensor.Tensor, error) {
 	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", b), ops.CheckPivots(op, "pivots", lu, pivots)); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func solveFactored(c dispatch.Ctx, op string, out, lu, pivots, b *tensor.Tensor,
 	if want := lu.Sizes()[:lu.Dim()-1]; pivots.Dim() != len(want) || !shape.ExpandsTo(pivots.Sizes(), want) || !shape.ExpandsTo(want, pivots.Sizes()) {
 		return nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	order := s.permutation(pivots, n)
 	d := b.DType()
@@ -169,8 +169,8 @@ func (s *scope) inOrder(t, order *tensor.Tensor) *tensor.Tensor {
 }
 
 // LinalgDet returns the determinant of matrices: the product of the diagonal of U, with the sign of the exchanges of rows.
-func LinalgDet(c dispatch.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "linalg.det")
+func LinalgDet(c dispatch.Context, out, a *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "linalg.det")
 	defer s.Close()
 	diagonal, parity := s.pivotsOf(a)
 	product := s.Step(func() (*tensor.Tensor, error) { return c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None) })
@@ -178,8 +178,8 @@ func LinalgDet(c dispatch.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgSlogdet returns the determinant of matrices as a number of size 1, or 0, and the logarithm of its size.
-func LinalgSlogdet(c dispatch.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "linalg.slogdet")
+func LinalgSlogdet(c dispatch.Context, outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "linalg.slogdet")
 	defer s.Close()
 	diagonal, parity := s.pivotsOf(a)
 	signs := s.Unary(c.Sgn, diagonal)
@@ -209,8 +209,8 @@ func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
 }
 
 // Logdet returns the logarithm of the determinant; NaN for a negative one.
-func Logdet(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "logdet")
+func Logdet(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "logdet")
 	defer s.Close()
 	sign, log := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSlogdet(nil, nil, self) })
 	if self.DType().IsComplex() {
@@ -221,7 +221,7 @@ func Logdet(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // LinalgTensorinv returns the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.
-func LinalgTensorinv(c dispatch.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
+func LinalgTensorinv(c dispatch.Context, out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
 	const op = "linalg.tensorinv"
 	if ind <= 0 {
 		return nil, status.Runtimef("%s: expected ind to be a positive integer, got %d", op, ind)
@@ -231,7 +231,7 @@ func LinalgTensorinv(c dispatch.Ctx, out, self *tensor.Tensor, ind int64) (*tens
 	if rows != columns {
 		return nil, status.Runtimef("%s: expected the product of the first %d sizes to be that of the others, got %d and %d of shape %v", op, ind, rows, columns, self.Sizes())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	matrix := s.Reshape(self, rows, columns)
 	inverse := s.Step(func() (*tensor.Tensor, error) { return c.LinalgInv(nil, matrix) })
@@ -239,9 +239,9 @@ func LinalgTensorinv(c dispatch.Ctx, out, self *tensor.Tensor, ind int64) (*tens
 }
 
 // LinalgTensorsolve returns the X of tensordot(self, X) = other, over the last dimensions of self; dims of self are moved to the end first.
-func LinalgTensorsolve(c dispatch.Ctx, out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func LinalgTensorsolve(c dispatch.Context, out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	const op = "linalg.tensorsolve"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	from := self
 	if dims != nil {

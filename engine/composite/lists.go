@@ -26,8 +26,8 @@ type list struct {
 type item func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error)
 
 // listed checks that the lists have the same number of items.
-func listed(c dispatch.Ctx, op string, lists ...[]*tensor.Tensor) *list {
-	l := &list{scope: within(c, op), lists: lists}
+func listed(c dispatch.Context, op string, lists ...[]*tensor.Tensor) *list {
+	l := &list{scope: newScope(c, op), lists: lists}
 	if len(lists[0]) == 0 {
 		l.Failf("Tensor list must have at least one tensor.")
 	}
@@ -113,7 +113,7 @@ func (l *list) results(f item) ([]*tensor.Tensor, error) {
 	for i := range all {
 		all[i] = l.Step(func() (*tensor.Tensor, error) { return f(nil, l.tensors(i), i) })
 	}
-	return l.GiveAll(all)
+	return l.ReturnAll(all)
 }
 
 // inPlace writes the results of items to the tensors of the first list, after checking that all of them can be written. Items that can fail by their
@@ -228,7 +228,7 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) || l.shared != nil && !probed && l.shared.Device() != device.Host {
 		return
 	}
-	inner := within(l.C.Recorded(false), l.Op)
+	inner := newScope(l.C.Recorded(false), l.Op)
 	defer inner.Close()
 	probe := func(o *tensor.Tensor) *tensor.Tensor {
 		return inner.Step(func() (*tensor.Tensor, error) {

@@ -19,8 +19,8 @@ type losing struct {
 }
 
 // lose begins a loss. The older arguments, two flags, are stronger than the word.
-func lose(c dispatch.Ctx, op string, average, reduce ops.Bool, reduction string, words ...string) *losing {
-	s := &losing{within(c, op), reduction}
+func lose(c dispatch.Context, op string, average, reduce ops.Bool, reduction string, words ...string) *losing {
+	s := &losing{newScope(c, op), reduction}
 	if average == ops.NoBool && reduce == ops.NoBool {
 		if words = append(words, "none", "mean", "sum"); !slices.Contains(words, reduction) {
 			s.Fail(status.Valuef("%s: %s is not a valid value for reduction; use one of %v", op, reduction, words))
@@ -112,7 +112,7 @@ func (s *losing) regressed(self, target, weight *tensor.Tensor, losses func() (*
 }
 
 // NnL1Loss returns the absolute difference.
-func NnL1Loss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func NnL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_l1_loss", average, reduce, reduction)
 	defer s.Close()
 	difference := s.Sub(self, target)
@@ -120,7 +120,7 @@ func NnL1Loss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.B
 }
 
 // NnMseLoss returns the square of the difference.
-func NnMseLoss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func NnMseLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_mse_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -128,7 +128,7 @@ func NnMseLoss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.
 }
 
 // NnHuberLoss returns the square of small differences, and the size of large ones.
-func NnHuberLoss(c dispatch.Ctx, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_huber_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -144,7 +144,7 @@ func NnHuberLoss(c dispatch.Ctx, self, target *tensor.Tensor, reduction string, 
 }
 
 // NnSmoothL1Loss is huber loss over beta.
-func NnSmoothL1Loss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
+func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
 	s := lose(c, "nn_smooth_l1_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -159,7 +159,7 @@ func NnSmoothL1Loss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce
 }
 
 // NnKlDiv returns the divergence of a distribution from another one, whose logarithms are given.
-func NnKlDiv(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
+func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_kl_div", average, reduce, reduction, "batchmean")
 	defer s.Close()
 	for _, t := range []*tensor.Tensor{self, target} {
@@ -182,7 +182,7 @@ func NnKlDiv(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bo
 }
 
 // NnBinaryCrossEntropy returns that of probabilities.
-func NnBinaryCrossEntropy(c dispatch.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnBinaryCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy", average, reduce, reduction)
 	defer s.Close()
 	s.sameSizes("target", self, target)
@@ -208,7 +208,7 @@ func (s *losing) probabilities(name string, t *tensor.Tensor) {
 }
 
 // NnBinaryCrossEntropyEach returns that of each element; no logarithm counts as less than -100.
-func NnBinaryCrossEntropyEach(c dispatch.Ctx, self, target *tensor.Tensor) (*tensor.Tensor, error) {
+func NnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy", ops.NoBool, ops.NoBool, "none")
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -218,7 +218,7 @@ func NnBinaryCrossEntropyEach(c dispatch.Ctx, self, target *tensor.Tensor) (*ten
 }
 
 // NnBinaryCrossEntropyWithLogits returns that of the logistic function of self.
-func NnBinaryCrossEntropyWithLogits(c dispatch.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
+func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_binary_cross_entropy_with_logits", average, reduce, reduction)
 	defer s.Close()
 	s.sameSizes("target", self, target)
@@ -231,7 +231,7 @@ func NnBinaryCrossEntropyWithLogits(c dispatch.Ctx, self, target, weight *tensor
 }
 
 // NnPoissonNllLoss returns that of counts, whose rate is self, or its exponential.
-func NnPoissonNllLoss(c dispatch.Ctx, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_poisson_nll_loss", average, reduce, reduction)
 	defer s.Close()
 	var each *tensor.Tensor
@@ -248,7 +248,7 @@ func NnPoissonNllLoss(c dispatch.Ctx, self, target *tensor.Tensor, logInput, ful
 }
 
 // NnGaussianNllLoss returns that of normal distributions, whose variances are at least eps.
-func NnGaussianNllLoss(c dispatch.Ctx, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
+func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
 	const op = "nn_gaussian_nll_loss"
 	s := lose(c, op, ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
@@ -288,7 +288,7 @@ func NnGaussianNllLoss(c dispatch.Ctx, self, target, variance *tensor.Tensor, fu
 }
 
 // NnHingeEmbeddingLoss returns self where the label is 1, and max(0, margin - self) where it is -1.
-func NnHingeEmbeddingLoss(c dispatch.Ctx, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnHingeEmbeddingLoss(c dispatch.Context, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_hinge_embedding_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -297,7 +297,7 @@ func NnHingeEmbeddingLoss(c dispatch.Ctx, self, target *tensor.Tensor, margin fl
 }
 
 // NnMarginRankingLoss returns by how much the first is not above the second by margin, or below it where the label is -1.
-func NnMarginRankingLoss(c dispatch.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnMarginRankingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_margin_ranking_loss", average, reduce, reduction)
 	defer s.Close()
 	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
@@ -307,7 +307,7 @@ func NnMarginRankingLoss(c dispatch.Ctx, first, second, target *tensor.Tensor, m
 }
 
 // NnSoftMarginLoss returns log(1 + e^-xy) of labels y.
-func NnSoftMarginLoss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnSoftMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -319,7 +319,7 @@ func NnSoftMarginLoss(c dispatch.Ctx, self, target *tensor.Tensor, average, redu
 }
 
 // NnMultilabelSoftMarginLoss returns the mean of binary cross entropies over classes.
-func NnMultilabelSoftMarginLoss(c dispatch.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_multilabel_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	if self.Dim() == 0 {
@@ -331,7 +331,7 @@ func NnMultilabelSoftMarginLoss(c dispatch.Ctx, self, target, weight *tensor.Ten
 }
 
 // NnCosineEmbeddingLoss penalizes large angles of vectors where the label is 1, and small ones where it is -1.
-func NnCosineEmbeddingLoss(c dispatch.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnCosineEmbeddingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_cosine_embedding_loss", average, reduce, reduction)
 	defer s.Close()
 	switch n := target.Dim(); {
@@ -348,7 +348,7 @@ func NnCosineEmbeddingLoss(c dispatch.Ctx, first, second, target *tensor.Tensor,
 }
 
 // NnTripletMarginLoss returns by how much the positive vector is not nearer to the anchor than the negative one by margin.
-func NnTripletMarginLoss(c dispatch.Ctx, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnTripletMarginLoss(c dispatch.Context, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_triplet_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	switch {

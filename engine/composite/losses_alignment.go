@@ -40,9 +40,9 @@ func (s *losing) aligned(logs, targets *tensor.Tensor, steps, labels []int64, bl
 		return nil, s.Err
 	}
 	losses, forward, counts, err := s.C.NnAlignment(logs, targets, steps, labels, blank, finite)
-	s.Keep(losses, err)
-	s.Keep(forward, nil)
-	s.Keep(counts, nil)
+	s.Track(losses, err)
+	s.Track(forward, nil)
+	s.Track(counts, nil)
 	losses = s.Cast(losses, logs.DType())
 	if finite {
 		losses = s.Where(s.view(s.C.Isinf, losses), s.Int(0), losses)
@@ -70,8 +70,8 @@ func reductionOf(op string, number int64) (string, error) {
 }
 
 // CtcLoss returns the loss of connectionist temporal classification.
-func CtcLoss(c dispatch.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
-	s := &losing{scope: within(c, "ctc_loss")}
+func CtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+	s := &losing{scope: newScope(c, "ctc_loss")}
 	defer s.Close()
 	var err error
 	s.reduction, err = reductionOf(s.Op, reduction)
@@ -80,8 +80,8 @@ func CtcLoss(c dispatch.Ctx, logs, targets *tensor.Tensor, steps, labels []int64
 }
 
 // CtcLossTensor is CtcLoss with lengths in tensors.
-func CtcLossTensor(c dispatch.Ctx, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
-	s := &losing{scope: within(c, "ctc_loss")}
+func CtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+	s := &losing{scope: newScope(c, "ctc_loss")}
 	defer s.Close()
 	var err error
 	s.reduction, err = reductionOf(s.Op, reduction)
@@ -90,14 +90,14 @@ func CtcLossTensor(c dispatch.Ctx, logs, targets, steps, labels *tensor.Tensor, 
 }
 
 // NnCtcLoss is CtcLoss with the reduction as a string.
-func NnCtcLoss(c dispatch.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+func NnCtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_ctc_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
 	return s.aligned(logs, targets, steps, labels, blank, finite)
 }
 
 // NnCtcLossTensor is NnCtcLoss with lengths in tensors.
-func NnCtcLossTensor(c dispatch.Ctx, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+func NnCtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_ctc_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
 	return s.aligned(logs, targets, s.lengths(steps, "input_lengths"), s.lengths(labels, "target_lengths"), blank, finite)

@@ -62,8 +62,8 @@ func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
 }
 
 // NnPick returns one element of a dimension for each place of the others.
-func NnPick(c dispatch.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "nn_nll_loss")
+func NnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_nll_loss")
 	defer s.Close()
 	d, err := shape.WrapDim(s.Op, dim, self.Dim())
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *losing) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 }
 
 // NnNllLoss returns the negative of the element of the class of each example.
-func NnNllLoss(c dispatch.Ctx, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_nll_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -139,7 +139,7 @@ func NnNllLoss(c dispatch.Ctx, self, target, weight *tensor.Tensor, average ops.
 }
 
 // NnCrossEntropy is nll loss of the logarithm of softmax, or that of distributions over classes.
-func NnCrossEntropy(c dispatch.Ctx, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
+func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
 	s := lose(c, "nn_cross_entropy", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -231,7 +231,7 @@ func (s *losing) rows(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error
 }
 
 // NnMultiMarginLoss returns by how much the class of an example is not above each other one by margin.
-func NnMultiMarginLoss(c dispatch.Ctx, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_multi_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
@@ -260,14 +260,14 @@ func NnMultiMarginLoss(c dispatch.Ctx, self, target *tensor.Tensor, p int64, mar
 		chosen := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, weight, 0, flat) })
 		each = s.Mul(each, s.Reshape(chosen, n, 1))
 	}
-	others := s.Binary(c.Ne, s.Keep(c.Arange(nil, dtype.IntScalar(m), dtype.Int64, tensor.NoLayout, self.Device())), at)
+	others := s.Binary(c.Ne, s.Track(c.Arange(nil, dtype.IntScalar(m), dtype.Int64, tensor.NoLayout, self.Device())), at)
 	each = s.Div(s.Sum(s.Where(others, each, s.Int(0)), 1), s.Int(m))
 	return s.rows(each, target.Sizes())
 }
 
 // NnMultilabelMarginLoss sums the margins by which each target class is not at least 1 above each other class. The list of target classes ends at the
 // first negative number.
-func NnMultilabelMarginLoss(c dispatch.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+func NnMultilabelMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_multilabel_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))

@@ -14,7 +14,7 @@ import (
 const withoutLabel = -100
 
 // NnLinearCrossEntropy computes the cross entropy of a linear layer's output, for a limited number of rows at a time if their number is given.
-func NnLinearCrossEntropy(c dispatch.Ctx, self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
+func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
 	s := lose(c, "nn_linear_cross_entropy", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
 	x, w := self.Sizes(), linear.Sizes()
@@ -72,8 +72,8 @@ func (s *losing) factor(target, weight *tensor.Tensor, d dtype.DType, left int64
 }
 
 // NnLinearLosses returns the cross entropies of examples, of which some rows at a time are made.
-func NnLinearLosses(c dispatch.Ctx, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
-	s := within(c, "nn_linear_cross_entropy")
+func NnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_linear_cross_entropy")
 	defer s.Close()
 	if self.Dim() != 2 || rows <= 0 {
 		s.Failf("self must be a matrix and rows positive, but self has sizes %v and rows is %d", self.Sizes(), rows)

@@ -11,8 +11,8 @@ import (
 )
 
 // Kron computes the Kronecker product: block i, j of the result is element i, j of self times other.
-func Kron(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "kron")
+func Kron(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "kron")
 	defer s.Close()
 	dims := max(self.Dim(), other.Dim())
 	padded := func(t *tensor.Tensor) []int64 {
@@ -29,7 +29,7 @@ func Kron(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, erro
 }
 
 // Vander returns the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
-func Vander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
+func Vander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
 	const op = "vander"
 	if x.Dim() != 1 {
 		return nil, status.Runtimef("%s: x must be a one-dimensional tensor, got shape %v", op, x.Sizes())
@@ -39,7 +39,7 @@ func Vander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tens
 		return nil, status.Runtimef("%s: N must be non-negative, got %d", op, columns)
 	}
 	d := x.DType().Summed()
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	powers := s.Empty(x, d, x.Numel(), 0)
 	if columns > 0 {
@@ -51,22 +51,22 @@ func Vander(c dispatch.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tens
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	powers = s.Keep(c.Cumprod(nil, powers, 1, dtype.None))
+	powers = s.Track(c.Cumprod(nil, powers, 1, dtype.None))
 	if !increasing && s.Err == nil {
-		powers = s.Keep(c.Flip(powers, []int64{1}))
+		powers = s.Track(c.Flip(powers, []int64{1}))
 	}
 	return s.result(nil, powers)
 }
 
 // Outer returns the matrix of all products of two vectors' elements.
-func Outer(c dispatch.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
+func Outer(c dispatch.Context, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "outer"
 	for i, t := range []*tensor.Tensor{self, vec2} {
 		if t.Dim() != 1 {
 			return nil, status.Runtimef("%s: %s must be a 1-D tensor, got %d-D with shape %v", op, []string{"self", "vec2"}[i], t.Dim(), t.Sizes())
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	s.Strided(self, vec2)
 	column, row := s.Unsqueeze(self, 1), s.Unsqueeze(vec2, 0)

@@ -14,17 +14,17 @@ import (
 const others = "..."
 
 // Names returns the names of the dimensions, "" for one without.
-func Names(_ dispatch.Ctx, self *tensor.Tensor) ([]string, error) {
+func Names(_ dispatch.Context, self *tensor.Tensor) ([]string, error) {
 	return slices.Clone(named.Of(self)), nil
 }
 
 // DimByName returns the dimension of a name.
-func DimByName(_ dispatch.Ctx, self *tensor.Tensor, name string) (int64, error) {
+func DimByName(_ dispatch.Context, self *tensor.Tensor, name string) (int64, error) {
 	return named.Dim("dim_by_name", self, name)
 }
 
 // Rename returns a view with other names; nil are none.
-func Rename(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func Rename(c dispatch.Context, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	names, err := renamed("rename", self, names)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func Rename(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor
 }
 
 // RenameInPlace returns the tensor itself other names.
-func RenameInPlace(_ dispatch.Ctx, self *tensor.Tensor, names []string) error {
+func RenameInPlace(_ dispatch.Context, self *tensor.Tensor, names []string) error {
 	names, err := renamed("rename_", self, names)
 	if err != nil {
 		return err
@@ -87,8 +87,8 @@ func ellipsisOf(op string, names []string) (int, error) {
 }
 
 // viewed returns a view of all elements with names.
-func viewed(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
-	made, err := c.Past(tensor.Named).View(self, self.Sizes())
+func viewed(c dispatch.Context, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	made, err := c.Excluding(tensor.Named).View(self, self.Sizes())
 	if err == nil {
 		made.SetNames(names)
 	}
@@ -96,7 +96,7 @@ func viewed(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*te
 }
 
 // RefineNames names dimensions that have no name.
-func RefineNames(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func RefineNames(c dispatch.Context, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	const op = "refine_names"
 	own := named.Of(self)
 	names, err := expanded(op, self, names)
@@ -115,17 +115,17 @@ func RefineNames(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.T
 }
 
 // AlignTo permutes the dimensions to the order of the names, with dimensions of size 1 for others.
-func AlignTo(c dispatch.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func AlignTo(c dispatch.Context, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	return aligned(c, "align_to", self, names)
 }
 
 // AlignAs is AlignTo the names of other.
-func AlignAs(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func AlignAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return aligned(c, "align_as", self, named.Of(other))
 }
 
 // AlignTensors aligns all with the one that has the most dimensions.
-func AlignTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func AlignTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	const op = "align_tensors"
 	var longest []string
 	for _, t := range tensors {
@@ -133,16 +133,16 @@ func AlignTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, e
 			longest = names
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	results := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
 		results[i] = s.Step(func() (*tensor.Tensor, error) { return aligned(c, op, t, longest) })
 	}
-	return s.GiveAll(results)
+	return s.ReturnAll(results)
 }
 
-func aligned(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	own := named.Of(self)
 	if at := slices.Index(own, ""); at >= 0 {
 		return nil, status.Runtimef("%s: all dimensions must have names, but dimension %d of Tensor%s has none; use refine_names()", op, at, tensor.NamesText(own))
@@ -169,8 +169,8 @@ func aligned(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*t
 			order = append(order, int64(i))
 		}
 	}
-	c = c.Past(tensor.Named)
-	s := within(c, op)
+	c = c.Excluding(tensor.Named)
+	s := newScope(c, op)
 	defer s.Close()
 	made := s.Step(func() (*tensor.Tensor, error) { return c.Permute(self, order) })
 	for i, name := range names {
@@ -179,7 +179,7 @@ func aligned(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*t
 			made = s.Step(func() (*tensor.Tensor, error) { return c.Unsqueeze(nil, from, int64(i)) })
 		}
 	}
-	result, err := s.Give(made)
+	result, err := s.Return(made)
 	if err == nil {
 		result.SetNames(slices.Clone(names))
 	}
@@ -187,9 +187,9 @@ func aligned(c dispatch.Ctx, op string, self *tensor.Tensor, names []string) (*t
 }
 
 // FlattenOutDim merges the dimensions from start to end into one with a name.
-func FlattenOutDim(c dispatch.Ctx, self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
+func FlattenOutDim(c dispatch.Context, self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	const op = "flatten"
-	made, err := c.Past(tensor.Named).Flatten(self, start, end)
+	made, err := c.Excluding(tensor.Named).Flatten(self, start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func FlattenOutDim(c dispatch.Ctx, self *tensor.Tensor, start, end int64, outDim
 }
 
 // FlattenDims is FlattenOutDim of dimensions that follow each other.
-func FlattenDims(c dispatch.Ctx, self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
+func FlattenDims(c dispatch.Context, self *tensor.Tensor, dims []int64, outDim string) (*tensor.Tensor, error) {
 	const op = "flatten"
 	if len(dims) == 0 {
 		return nil, status.Runtimef("%s: no dimensions to flatten into '%s' were passed", op, outDim)
@@ -218,12 +218,12 @@ func FlattenDims(c dispatch.Ctx, self *tensor.Tensor, dims []int64, outDim strin
 }
 
 // UnflattenNames makes several dimensions of names of one.
-func UnflattenNames(c dispatch.Ctx, self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
+func UnflattenNames(c dispatch.Context, self *tensor.Tensor, dim int64, sizes []int64, names []string) (*tensor.Tensor, error) {
 	const op = "unflatten"
 	if len(sizes) != len(names) {
 		return nil, status.Runtimef("%s: got %d sizes for %d names, %s", op, len(sizes), len(names), tensor.NamesText(names))
 	}
-	made, err := c.Past(tensor.Named).Unflatten(self, dim, sizes)
+	made, err := c.Excluding(tensor.Named).Unflatten(self, dim, sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func UnflattenNames(c dispatch.Ctx, self *tensor.Tensor, dim int64, sizes []int6
 }
 
 // DiagonalOutdim is Diagonal, whose last dimension has a name.
-func DiagonalOutdim(c dispatch.Ctx, self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
+func DiagonalOutdim(c dispatch.Context, self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
 	made, err := c.Diagonal(self, offset, dim1, dim2)
 	if err != nil {
 		return nil, err
@@ -247,10 +247,10 @@ func DiagonalOutdim(c dispatch.Ctx, self *tensor.Tensor, outdim string, dim1, di
 func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	s.Keep(made, nil)
+	s.Track(made, nil)
 	s.Do(func() error { return tensor.CheckNames(op, names) })
 	if s.Err == nil {
 		made.SetNames(names)
 	}
-	return s.Give(made)
+	return s.Return(made)
 }

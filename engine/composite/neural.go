@@ -14,7 +14,7 @@ import (
 )
 
 // NnLinear returns the product of rows and a transposed matrix, and a bias.
-func NnLinear(c dispatch.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func NnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "nn_linear"
 	if self.Dim() == 0 || weight.Dim() == 0 || weight.Dim() > 2 {
 		return nil, status.Runtimef("%s: self must have at least 1 dimension and weight 1 or 2, but they have sizes %v and %v", op, self.Sizes(), weight.Sizes())
@@ -25,7 +25,7 @@ func NnLinear(c dispatch.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.T
 	if out == nil && c.Plain(self, weight, bias) && ops.Linears(self, weight, bias) {
 		return ops.Linear(op, self, weight, bias)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if weight.Dim() == 2 {
 		weight = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, weight, 0, 1) })
@@ -49,7 +49,7 @@ func NnLinear(c dispatch.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.T
 var one = dtype.IntScalar(1)
 
 // NnBilinear is, for each row of weight, the product of two vectors and the matrix there.
-func NnBilinear(c dispatch.Ctx, first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "bilinear"
 	n := first.Dim()
 	if n == 0 || second.Dim() != n || weight.Dim() != 3 || !slices.Equal(first.Sizes()[:n-1], second.Sizes()[:n-1]) {
@@ -65,7 +65,7 @@ func NnBilinear(c dispatch.Ctx, first, second, weight, bias *tensor.Tensor) (*te
 	if first.DType() != weight.DType() || second.DType() != weight.DType() {
 		return nil, status.Runtimef("%s: all tensors must have the same dtype, but have %v, %v and %v", op, first.DType(), second.DType(), weight.DType())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	rows := shape.Product(first.Sizes()[:n-1])
 	matrices := s.Reshape(s.Permute(weight, 1, 0, 2), i, outputs*j)
@@ -78,8 +78,8 @@ func NnBilinear(c dispatch.Ctx, first, second, weight, bias *tensor.Tensor) (*te
 }
 
 // NnNormalize divides vectors along a dimension by their norms.
-func NnNormalize(c dispatch.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
-	s := within(c, "nn_normalize")
+func NnNormalize(c dispatch.Context, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_normalize")
 	defer s.Close()
 	norm := s.Step(func() (*tensor.Tensor, error) {
 		return c.Norm(nil, self, dtype.FloatScalar(p), dim, true, dtype.None)
@@ -89,8 +89,8 @@ func NnNormalize(c dispatch.Ctx, out, self *tensor.Tensor, p float64, dim []int6
 }
 
 // PairwiseDistance returns the norm of the differences of vectors, to each element of which a little is added.
-func PairwiseDistance(c dispatch.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
-	s := within(c, "pairwise_distance")
+func PairwiseDistance(c dispatch.Context, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
+	s := newScope(c, "pairwise_distance")
 	defer s.Close()
 	difference := s.Add(s.Sub(x1, x2), s.Float(eps))
 	return s.Last(func() (*tensor.Tensor, error) {
@@ -99,12 +99,12 @@ func PairwiseDistance(c dispatch.Ctx, x1, x2 *tensor.Tensor, p, eps float64, kee
 }
 
 // NnOneHot returns 1 at the position that an element names, and 0 at others, along a new dimension.
-func NnOneHot(c dispatch.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
+func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	const op = "nn_one_hot"
 	if self.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: is only applicable to index tensors of int64, but self is of %v", op, self.DType())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if classes == -1 && self.Numel() == 0 {
 		return nil, status.Runtimef("%s: Can not infer total number of classes from empty tensor; pass num_classes", op)
@@ -134,12 +134,12 @@ func NnOneHot(c dispatch.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tenso
 	if classes <= 0 {
 		return nil, status.Runtimef("%s: num_classes must be positive, or -1, but is %d", op, classes)
 	}
-	places := s.Keep(c.Arange(nil, dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device()))
+	places := s.Track(c.Arange(nil, dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device()))
 	return s.result(nil, s.Cast(s.Binary(c.Eq, s.Unsqueeze(self, -1), places), dtype.Int64))
 }
 
 // PixelShuffle moves channels into height and width.
-func PixelShuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	const op = "pixel_shuffle"
 	lead, n, err := image(op, self, "upscale_factor", factor)
 	if err != nil {
@@ -150,7 +150,7 @@ func PixelShuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (*tensor.Te
 		return nil, status.Runtimef("%s: the number of channels, %d, must be divisible by the square of upscale_factor, %d", op, channels, factor)
 	}
 	channels /= factor * factor
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	parts := s.Reshape(self, append(lead, channels, factor, factor, height, width)...)
 	parts = s.turnedLast(parts, 5, 0, 3, 1, 4, 2)
@@ -158,7 +158,7 @@ func PixelShuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (*tensor.Te
 }
 
 // PixelUnshuffle reverses PixelShuffle.
-func PixelUnshuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	const op = "pixel_unshuffle"
 	lead, n, err := image(op, self, "downscale_factor", factor)
 	if err != nil {
@@ -168,7 +168,7 @@ func PixelUnshuffle(c dispatch.Ctx, self *tensor.Tensor, factor int64) (*tensor.
 	if n[1]%factor != 0 || n[2]%factor != 0 {
 		return nil, status.Runtimef("%s: height and width, %d and %d, must be divisible by downscale_factor, %d", op, n[1], n[2], factor)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	parts := s.Reshape(self, append(lead, channels, height, factor, width, factor)...)
 	parts = s.turnedLast(parts, 5, 0, 2, 4, 1, 3)
@@ -214,7 +214,7 @@ func (s *scope) laidLike(image, t *tensor.Tensor) *tensor.Tensor {
 }
 
 // ChannelShuffle takes channels from each of several groups in turn.
-func ChannelShuffle(c dispatch.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
+func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
 	const op = "channel_shuffle"
 	if self.Dim() < 3 {
 		return nil, status.Runtimef("%s: self must have shape (N, C, ...) with at least 3 dimensions, but has sizes %v", op, self.Sizes())
@@ -223,7 +223,7 @@ func ChannelShuffle(c dispatch.Ctx, self *tensor.Tensor, groups int64) (*tensor.
 	if groups <= 0 || channels%groups != 0 {
 		return nil, status.Runtimef("%s: groups must be positive and divide the number of channels, %d, but is %d", op, channels, groups)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	sizes := slices.Concat(self.Sizes()[:1], []int64{groups, channels / groups}, self.Sizes()[2:])
 	parts := s.Reshape(self, sizes...)
@@ -232,7 +232,7 @@ func ChannelShuffle(c dispatch.Ctx, self *tensor.Tensor, groups int64) (*tensor.
 }
 
 // NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
-func NnEmbedding(c dispatch.Ctx, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func NnEmbedding(c dispatch.Context, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	const op = "nn_embedding"
 	at := int64(-1)
 	if !padding.IsNone() && weight.Dim() > 0 {
@@ -245,7 +245,7 @@ func NnEmbedding(c dispatch.Ctx, self, weight *tensor.Tensor, padding ops.Int, m
 			at += rows
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if maxNorm != nil {
 		plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(weight) })
@@ -255,7 +255,7 @@ func NnEmbedding(c dispatch.Ctx, self, weight *tensor.Tensor, padding ops.Int, m
 }
 
 // Embedding picks rows of a matrix.
-func Embedding(c dispatch.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	const op = "embedding"
 	if weight.Dim() != 2 {
 		return nil, status.Runtimef("%s: 'weight' must be 2-D, but has sizes %v", op, weight.Sizes())
@@ -263,7 +263,7 @@ func Embedding(c dispatch.Ctx, weight, indices *tensor.Tensor, padding int64, by
 	if err := rowIndices(op, "indices", indices); err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	flat := s.Reshape(indices, indices.Numel())
 	rows := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, weight, 0, flat) })
@@ -295,7 +295,7 @@ func (s *scope) shortened(rows *tensor.Tensor, maxNorm, normType float64) *tenso
 }
 
 // EmbeddingRenorm shortens rows that indices name to a norm.
-func EmbeddingRenorm(c dispatch.Ctx, self, indices *tensor.Tensor, maxNorm, normType float64) error {
+func EmbeddingRenorm(c dispatch.Context, self, indices *tensor.Tensor, maxNorm, normType float64) error {
 	const op = "embedding_renorm_"
 	if self.Dim() != 2 {
 		return status.Runtimef("%s: self must be a matrix, but has sizes %v", op, self.Sizes())
@@ -306,7 +306,7 @@ func EmbeddingRenorm(c dispatch.Ctx, self, indices *tensor.Tensor, maxNorm, norm
 	if !(normType > 0) || !(maxNorm >= 0) {
 		return status.Runtimef("%s: norm_type must be positive and max_norm at least 0, but they are %v and %v", op, normType, maxNorm)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	flat := s.Cast(s.Reshape(indices, indices.Numel()), dtype.Int64)
 	rows := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, self, 0, flat) })

@@ -90,7 +90,7 @@ func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, chan
 		return n
 	}
 	result, mean, rstd, variance, err := s.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
-	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
+	return normalized{result: s.Track(result, err), mean: s.Track(mean, nil), rstd: s.Track(rstd, nil), variance: s.Track(variance, nil)}
 }
 
 // channels normalizes channels over the batch, by mean and rstd if they are not nil.
@@ -100,7 +100,7 @@ func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps floa
 		return n
 	}
 	result, mean, rstd, variance, err := s.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
-	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
+	return normalized{result: s.Track(result, err), mean: s.Track(mean, nil), rstd: s.Track(rstd, nil), variance: s.Track(variance, nil)}
 }
 
 // withStatistics returns a result, and its statistics in the dtype of the parameters, with other sizes and without gradients.
@@ -110,16 +110,16 @@ func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DTyp
 		list[1+i] = s.view(s.C.Detach, s.Reshape(s.Cast(t, d), sizes...))
 	}
 	s.write(n)
-	if list, err = s.GiveAll(list); err != nil {
+	if list, err = s.ReturnAll(list); err != nil {
 		return nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], nil
 }
 
 // NativeLayerNorm normalizes the last dimensions, and returns their means and the reciprocals of their standard deviations too.
-func NativeLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+func NativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	const op = "native_layer_norm"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	n := s.layers(self, last, weight, bias, eps)
 	if s.Err != nil {
@@ -130,15 +130,15 @@ func NativeLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, 
 }
 
 // LayerNorm normalizes the last dimensions.
-func LayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
-	s := within(c, "layer_norm")
+func LayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := newScope(c, "layer_norm")
 	defer s.Close()
 	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
 }
 
 // NnLayerNorm normalizes the last dimensions.
-func NnLayerNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
-	s := within(c, "nn_layer_norm")
+func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_layer_norm")
 	defer s.Close()
 	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
 }
@@ -152,7 +152,7 @@ func (s *scope) layers(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 }
 
 // RmsNorm divides the last dimensions by the root of their mean square.
-func RmsNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
+func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	const op = "rms_norm"
 	rows, width, err := normalizedShape(op, self, last, []string{"weight"}, weight)
 	if err != nil {
@@ -165,7 +165,7 @@ func RmsNorm(c dispatch.Ctx, self *tensor.Tensor, last []int64, weight *tensor.T
 	if eps != nil {
 		least = *eps
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if !self.DType().IsComplex() {
 		return s.result(nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false, false).result))
@@ -193,8 +193,8 @@ func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
 }
 
 // NativeGroupNorm normalizes groups of channels, and returns their means and the reciprocals of their standard deviations too.
-func NativeGroupNorm(c dispatch.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
-	s := within(c, "native_group_norm")
+func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+	s := newScope(c, "native_group_norm")
 	defer s.Close()
 	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
 		s.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span, self.Numel())
@@ -207,16 +207,16 @@ func NativeGroupNorm(c dispatch.Ctx, self, weight, bias *tensor.Tensor, examples
 }
 
 // GroupNorm normalizes groups of channels.
-func GroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
-	s := within(c, "group_norm")
+func GroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := newScope(c, "group_norm")
 	defer s.Close()
 	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
 }
 
 // NnGroupNorm normalizes groups of channels, of which one has more than one element.
-func NnGroupNorm(c dispatch.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
 	const op = "nn_group_norm"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if self.Numel() == groups && self.Dim() > 1 && self.Sizes()[0] == 1 {
 		s.Fail(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
@@ -263,7 +263,7 @@ func rounding(d dtype.DType) string {
 }
 
 // NnLocalResponseNorm divides by a power of the mean square of neighbouring channels.
-func NnLocalResponseNorm(c dispatch.Ctx, self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
+func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
 	const op = "nn_local_response_norm"
 	switch {
 	case self.DType() != dtype.Int64 && !self.DType().IsFloatingPoint():
@@ -277,7 +277,7 @@ func NnLocalResponseNorm(c dispatch.Ctx, self *tensor.Tensor, size int64, alpha,
 	case size > math.MaxInt32:
 		return nil, status.Runtimef("%s: size must be less than 2^31, but is %d", op, size)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	pad := make([]int64, 2*(self.Dim()-1))
 	pad[len(pad)-2], pad[len(pad)-1] = size/2, (size-1)/2

@@ -112,8 +112,8 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 }
 
 // NativeBatchNorm normalizes channels over all examples, and returns the statistics of self, where these are used, too.
-func NativeBatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
-	s := within(c, "native_batch_norm")
+func NativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
+	s := newScope(c, "native_batch_norm")
 	defer s.Close()
 	if training && self.Numel() == 0 {
 		s.Failf("self must not be empty when training, but has sizes %v", self.Sizes())
@@ -130,8 +130,8 @@ func NativeBatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.
 }
 
 // BatchNorm normalizes channels over all examples.
-func BatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
-	s := within(c, "batch_norm")
+func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := newScope(c, "batch_norm")
 	defer s.Close()
 	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
 	s.write(n)
@@ -139,9 +139,9 @@ func BatchNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor
 }
 
 // NnBatchNorm normalizes channels over all examples, of which one has more than one element where its statistics are used.
-func NnBatchNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
+func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
 	const op = "nn_batch_norm"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if training {
 		if self.Dim() > 1 && self.Numel() == self.Sizes()[1] && self.Numel() > 0 {
@@ -157,16 +157,16 @@ func NnBatchNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tens
 }
 
 // InstanceNorm normalizes each channel of each example.
-func InstanceNorm(c dispatch.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
-	s := within(c, "instance_norm")
+func InstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := newScope(c, "instance_norm")
 	defer s.Close()
 	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
 // NnInstanceNorm normalizes each channel of each example, of which one has more than one element where its statistics are used.
-func NnInstanceNorm(c dispatch.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
+func NnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
 	const op = "nn_instance_norm"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if inputs && shape.Product(self.Sizes()[min(2, self.Dim()):]) == 1 {
 		s.Fail(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))

@@ -12,7 +12,7 @@ import (
 )
 
 // NnPad pads the last dimensions with a constant, by reflection, by replication of the edges, or circularly.
-func NnPad(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
+func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	const op = "nn_pad"
 	if err := checkPairs(op, self, pad); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func NnPad(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode string, value 
 			return nil, err
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	y := s.Step(func() (*tensor.Tensor, error) { return c.NnPadInside(self, pad, mode) })
 	if mode != "circular" {
@@ -146,8 +146,8 @@ func (b border) lines(mode string) []border {
 
 // NnPadInside copies self to the inside of the result and fills the borders from there. Cropped elements still count for reflection, but not for
 // circular padding.
-func NnPadInside(c dispatch.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
-	s := within(c, "nn_pad")
+func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_pad")
 	defer s.Close()
 	if s.Fail(checkPairs(s.Op, self, pad)); s.Err != nil {
 		return nil, s.Err
@@ -218,8 +218,8 @@ func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 }
 
 // NnPadGradient sums the gradients of the padded tensor at the elements that they were copied from.
-func NnPadGradient(c dispatch.Ctx, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
-	s := within(c, "nn_pad")
+func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+	s := newScope(c, "nn_pad")
 	defer s.Close()
 	if s.Fail(checkPairs(s.Op, given, pad)); s.Err != nil {
 		return nil, s.Err

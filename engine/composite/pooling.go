@@ -13,111 +13,111 @@ import (
 )
 
 // MaxPool1d returns the largest element of each window of signals.
-func MaxPool1d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+func MaxPool1d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	return maxPool(c, "max_pool1d", 1, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool2d returns the largest element of each window of images.
-func MaxPool2d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+func MaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	return maxPool(c, "max_pool2d", 2, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool3d returns the largest element of each window of volumes.
-func MaxPool3d(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+func MaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
 	return maxPool(c, "max_pool3d", 3, self, kernel, stride, padding, dilation, ceil)
 }
 
 // MaxPool1dWithIndices returns MaxPool1d and the positions of the elements.
-func MaxPool1dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+func MaxPool1dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolPlaces(c, "max_pool1d_with_indices", 1, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool2dWithIndices returns MaxPool2d and the positions of the elements.
-func NnMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+func NnMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolPlaces(c, "nn_max_pool2d_with_indices", 2, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool3dWithIndices computes MaxPool3d and the indices of the elements.
-func NnMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+func NnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolPlaces(c, "nn_max_pool3d_with_indices", 3, self, kernel, stride, padding, dilation, ceil)
 }
 
 // AvgPool1d returns the mean of each window of signals.
-func AvgPool1d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
+func AvgPool1d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
 	return avgPool(c, "avg_pool1d", 1, out, self, kernel, stride, padding, ceil, includePad, ops.NoInt)
 }
 
 // NnAvgPool2d returns the mean of each window of images.
-func NnAvgPool2d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func NnAvgPool2d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	return avgPool(c, "nn_avg_pool2d", 2, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // NnAvgPool3d returns the mean of each window of volumes.
-func NnAvgPool3d(c dispatch.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func NnAvgPool3d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	return avgPool(c, "nn_avg_pool3d", 3, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // AdaptiveAvgPool1d returns the mean of each of the windows that cover signals.
-func AdaptiveAvgPool1d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func AdaptiveAvgPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	return adaptiveAvgPool(c, "adaptive_avg_pool1d", 1, self, sizes)
 }
 
 // NnAdaptiveAvgPool2d returns the mean of each of the windows that cover images.
-func NnAdaptiveAvgPool2d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func NnAdaptiveAvgPool2d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	return adaptiveAvgPool(c, "nn_adaptive_avg_pool2d", 2, self, sizes)
 }
 
 // NnAdaptiveAvgPool3d returns the mean of each of the windows that cover volumes.
-func NnAdaptiveAvgPool3d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func NnAdaptiveAvgPool3d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	return adaptiveAvgPool(c, "nn_adaptive_avg_pool3d", 3, self, sizes)
 }
 
 // AdaptiveMaxPool1d returns the largest element of each of the windows that cover signals, and their positions.
-func AdaptiveMaxPool1d(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+func AdaptiveMaxPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	return adaptiveMaxPool(c, "adaptive_max_pool1d", 1, self, sizes)
 }
 
 // NnAdaptiveMaxPool2dWithIndices returns the largest element of each of the windows that cover images, and their positions.
-func NnAdaptiveMaxPool2dWithIndices(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+func NnAdaptiveMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	return adaptiveMaxPool(c, "nn_adaptive_max_pool2d_with_indices", 2, self, sizes)
 }
 
 // NnAdaptiveMaxPool3dWithIndices returns the largest element of each of the windows that cover volumes, and their indices.
-func NnAdaptiveMaxPool3dWithIndices(c dispatch.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+func NnAdaptiveMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	return adaptiveMaxPool(c, "nn_adaptive_max_pool3d_with_indices", 3, self, sizes)
 }
 
 // NnLpPool1d returns the norm of each window of signals.
-func NnLpPool1d(c dispatch.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+func NnLpPool1d(c dispatch.Context, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	return lpPool(c, "nn_lp_pool1d", 1, self, p, kernel, stride, ceil)
 }
 
 // NnLpPool2d returns the norm of each window of images.
-func NnLpPool2d(c dispatch.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+func NnLpPool2d(c dispatch.Context, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	return lpPool(c, "nn_lp_pool2d", 2, self, p, kernel, stride, ceil)
 }
 
 // NnLpPool3d returns the norm of each window of volumes.
-func NnLpPool3d(c dispatch.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+func NnLpPool3d(c dispatch.Context, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
 	return lpPool(c, "nn_lp_pool3d", 3, self, p, kernel, stride, ceil)
 }
 
-func maxPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
-	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
 	defer p.Close()
 	images := p.images(self)
 	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // the backward pass needs the indices
 		values, places, err := p.largest(self, images)
-		p.Keep(places, err)
-		return p.result(nil, p.Keep(values, err))
+		p.Track(places, err)
+		return p.result(nil, p.Track(values, err))
 	}
 	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
 		return c.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
 	})))
 }
 
-func maxPoolPlaces(c dispatch.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
-	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+func maxPoolPlaces(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
 	defer p.Close()
 	return p.largest(self, p.images(self))
 }
@@ -127,14 +127,14 @@ func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.
 	images = p.rows(images)
 	p.Do(func() (err error) {
 		values, indices, err = p.C.NnLargestPlaces(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
-		values, indices = p.Keep(values, err), p.Keep(indices, err)
+		values, indices = p.Track(values, err), p.Track(indices, err)
 		return err
 	})
-	return p.GiveBoth(p.alone(self, values), p.alone(self, indices))
+	return p.ReturnBoth(p.alone(self, values), p.alone(self, indices))
 }
 
-func avgPool(c dispatch.Ctx, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
-	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
+func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
 	defer p.Close()
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
@@ -145,8 +145,8 @@ func avgPool(c dispatch.Ctx, op string, n int, out, self *tensor.Tensor, kernel,
 	})))
 }
 
-func adaptiveAvgPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
-	p := pooling{scope: within(c, op), n: n, sizes: sizes}
+func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	p := pooling{scope: newScope(c, op), n: n, sizes: sizes}
 	defer p.Close()
 	p.Fail(floating(op, self))
 	first := self.Dim() - n
@@ -168,15 +168,15 @@ func adaptiveAvgPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, size
 	})))
 }
 
-func adaptiveMaxPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
-	p := pooling{scope: within(c, op), n: n, sizes: sizes}
+func adaptiveMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+	p := pooling{scope: newScope(c, op), n: n, sizes: sizes}
 	defer p.Close()
 	return p.largest(self, p.adaptive(self, 1))
 }
 
 // lpPool returns a root of means of powers times the number of elements that windows have.
-func lpPool(c dispatch.Ctx, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	if power == 0 {
 		return nil, status.Valuef("%s: norm_type must not be 0", op)

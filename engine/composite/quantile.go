@@ -14,16 +14,16 @@ import (
 var interpolations = []string{"linear", "lower", "higher", "midpoint", "nearest"}
 
 // Quantile returns the q-th quantiles of the elements along dim, or of all; NaN if any element is NaN.
-func Quantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+func Quantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	return quantile(c, "quantile", out, self, q, dim, keepdim, interpolation, false)
 }
 
 // Nanquantile is Quantile of the elements that are not NaN.
-func Nanquantile(c dispatch.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
+func Nanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	return quantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
 }
 
-func quantile(c dispatch.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (*tensor.Tensor, error) {
+func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (*tensor.Tensor, error) {
 	d := self.DType()
 	switch {
 	case d != dtype.Float32 && d != dtype.Float64:
@@ -41,14 +41,14 @@ func quantile(c dispatch.Ctx, op string, out, self, q *tensor.Tensor, dim ops.In
 	if err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	fractions := s.Cast(s.Reshape(q, q.Numel()), d)
 	if err := s.checkFractions(fractions); err != nil {
 		return nil, err
 	}
 	if q.IsWrappedNumber() {
-		fractions = s.Keep(c.ToOptions(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve))
+		fractions = s.Track(c.ToOptions(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve))
 	}
 	// The elements that are ranked together are the last dimension of rows.
 	order, kept := outside(self, mask)
@@ -79,7 +79,7 @@ func quantile(c dispatch.Ctx, op string, out, self, q *tensor.Tensor, dim ops.In
 	if q.Dim() == 0 {
 		return s.result(out, s.Select(values, int64(last), 0))
 	}
-	return s.result(out, s.Keep(c.Movedim(values, int64(last), 0)))
+	return s.result(out, s.Track(c.Movedim(values, int64(last), 0)))
 }
 
 // reduced lists dim, none for all.
@@ -112,15 +112,15 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	last := rows.Dim() - 1
 	n, d := rows.Sizes()[last], rows.DType()
 	sorted, indices, err := s.C.Sort(nil, nil, rows, int64(last), false)
-	s.Keep(sorted, err)
-	s.Keep(indices, nil)
+	s.Track(sorted, err)
+	s.Track(indices, nil)
 	missing := s.view(s.C.Isnan, rows)
 	if s.Err != nil {
 		return nil
 	}
 	// The rank of a fraction among the counted elements: all of them, or those that are not NaN. NaNs are sorted last, so that in a row with NaN
 	// every rank is the last if all are counted.
-	nans := s.Keep(s.C.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
+	nans := s.Track(s.C.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
 	top := s.Number(dtype.IntScalar(n - 1))
 	var ranks *tensor.Tensor
 	if skipNaN {
@@ -137,7 +137,7 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	case interpolation == "higher":
 		ranks = s.Unary(s.C.Ceil, ranks)
 	case interpolation == "nearest":
-		ranks = s.Keep(s.C.Round(nil, ranks, 0))
+		ranks = s.Track(s.C.Round(nil, ranks, 0))
 	}
 	if s.Err != nil {
 		return nil
@@ -148,7 +148,7 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 		if s.Err != nil {
 			return nil
 		}
-		return s.Keep(s.C.Gather(nil, sorted, int64(last), index, false))
+		return s.Track(s.C.Gather(nil, sorted, int64(last), index, false))
 	}
 	if interpolation != "linear" && interpolation != "midpoint" {
 		return at(ranks)
@@ -163,7 +163,7 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	if s.Err != nil {
 		return nil
 	}
-	made := s.Keep(s.C.Lerp(nil, low, high, weight))
+	made := s.Track(s.C.Lerp(nil, low, high, weight))
 	// Next to an infinite value the distance is infinite or NaN; the result is then that of a weighted mean.
 	mean := s.Where(s.Binary(s.C.Eq, low, high), low, s.Add(low, high))
 	return s.Where(s.view(s.C.Isnan, made), mean, made)

@@ -13,7 +13,7 @@ import (
 )
 
 // NormalTensors draws normal values, each with its mean and standard deviation: standard normals, scaled and shifted.
-func NormalTensors(c dispatch.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "normal"
 	sizes, err := tensoriter.Shape(op, mean, std)
 	if err != nil {
@@ -29,7 +29,7 @@ func NormalTensors(c dispatch.Ctx, out, mean, std *tensor.Tensor, g *random.Gene
 	if d.Category() < dtype.Floating {
 		return nil, status.NotImplementedf("%s: expected mean and std to be floating-point, but they are %v and %v", op, mean.DType(), std.DType())
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	dev, err := tensoriter.Device(op, mean, std)
 	s.Fail(err)
@@ -63,7 +63,7 @@ func NormalTensors(c dispatch.Ctx, out, mean, std *tensor.Tensor, g *random.Gene
 }
 
 // SampleDirichlet draws gamma random numbers in float64, which concentrations near 0 need, and divides them by their sums.
-func SampleDirichlet(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "_sample_dirichlet"
 	d := self.DType()
 	if !d.IsFloatingPoint() {
@@ -72,7 +72,7 @@ func SampleDirichlet(c dispatch.Ctx, self *tensor.Tensor, g *random.Generator) (
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("%s: expected concentration of shape (..., K), but got a 0-dim tensor", op)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	wide := s.Cast(self, dtype.Float64)
 	gammas := s.Step(func() (*tensor.Tensor, error) { return c.StandardGamma(wide, g) })

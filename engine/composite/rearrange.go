@@ -15,7 +15,7 @@ import (
 )
 
 // Tile is Repeat in which missing leading repeats are 1.
-func Tile(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func Tile(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	for len(dims) < self.Dim() {
 		dims = slices.Insert(slices.Clone(dims), 0, 1)
 	}
@@ -25,8 +25,8 @@ func Tile(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, er
 
 // RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. The result is a copy of the tensor with one
 // dimension more, in which it is expanded; sparse tensors have no such views.
-func RepeatInterleaveSelf(c dispatch.Ctx, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
-	s := within(c, "repeat_interleave")
+func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+	s := newScope(c, "repeat_interleave")
 	defer s.Close()
 	if repeats < 0 {
 		return nil, status.Runtimef("%s: repeats must be non-negative, got %d", s.Op, repeats)
@@ -36,7 +36,7 @@ func RepeatInterleaveSelf(c dispatch.Ctx, self *tensor.Tensor, repeats int64, di
 		if backend.Known(self) {
 			on = self.Device()
 		}
-		times := s.Keep(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on))
+		times := s.Track(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on))
 		return s.Last(func() (*tensor.Tensor, error) { return c.RepeatInterleaveTensor(self, times, dim, outputSize) })
 	}
 	self, at, err := s.lined(self, dim)
@@ -72,9 +72,9 @@ func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, er
 }
 
 // RepeatInterleaveTensor repeats every element of a dimension by the counts in the vector repeats.
-func RepeatInterleaveTensor(c dispatch.Ctx, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
 	const op = "repeat_interleave"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	from, d, err := s.lined(self, dim)
 	if err != nil {
@@ -90,18 +90,18 @@ func RepeatInterleaveTensor(c dispatch.Ctx, self, repeats *tensor.Tensor, dim op
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	index := s.Keep(c.RepeatInterleave(times, outputSize))
+	index := s.Track(c.RepeatInterleave(times, outputSize))
 	return s.Last(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, from, int64(d), index) })
 }
 
 // reversed returns self with the order of positions in dims reversed.
-func reversed(c dispatch.Ctx, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
+func reversed(c dispatch.Context, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
 	turned, err := c.Flip(self, dims)
 	return only(op, turned, err)
 }
 
 // Fliplr reverses the order of columns.
-func Fliplr(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Fliplr(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("fliplr: input must be >= 2-d, but got %d", self.Dim())
 	}
@@ -109,7 +109,7 @@ func Fliplr(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Flipud reverses the order of rows.
-func Flipud(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Flipud(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 1 {
 		return nil, status.Runtimef("flipud: input must be >= 1-d, but got %d", self.Dim())
 	}
@@ -117,7 +117,7 @@ func Flipud(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Rot90 turns the plane of two dimensions by k quarters.
-func Rot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
+func Rot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
 	const op = "rot90"
 	switch {
 	case len(dims) != 2:
@@ -134,9 +134,9 @@ func Rot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.
 		if ((k%4)+4)%4 == 3 {
 			turned = dims[:1]
 		}
-		s := within(c, op)
+		s := newScope(c, op)
 		defer s.Close()
-		flipped := s.Keep(c.Flip(self, turned))
+		flipped := s.Track(c.Flip(self, turned))
 		return s.Last(func() (*tensor.Tensor, error) { return c.Transpose(nil, flipped, dims[0], dims[1]) })
 	case 2:
 		return reversed(c, op, self, dims...)
@@ -145,7 +145,7 @@ func Rot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.
 }
 
 // SumToSize adds up dimensions until self has a shape that broadcasts to its own.
-func SumToSize(c dispatch.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func SumToSize(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	const op = "sum_to_size"
 	if !shape.ExpandsTo(size, self.Sizes()) {
 		return nil, status.Runtimef("%s: size %v is not expandable to size %v", op, size, self.Sizes())
@@ -157,7 +157,7 @@ func SumToSize(c dispatch.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tenso
 			dims = append(dims, int64(i))
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if len(size) == 0 {
 		return s.result(nil, s.Sum(self))

@@ -32,8 +32,8 @@ type network struct {
 }
 
 // recurring begins a call of a stack of layers.
-func recurring(c dispatch.Ctx, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
-	n := &network{scope: within(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
+func recurring(c dispatch.Context, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
+	n := &network{scope: newScope(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
 	if layers < 1 {
 		n.Failf("num_layers must be positive, but is %d", layers)
 	}
@@ -249,12 +249,12 @@ func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bo
 	}
 	if w.projection != nil {
 		h, hn, cn, err := n.C.NnRecurrenceSteps(x, begin.h, begin.c, w.state, bias, w.projection, n.batches, reverse, n.cells)
-		return n.Keep(h, err), states{n.Keep(hn, nil), n.Keep(cn, nil)}
+		return n.Track(h, err), states{n.Track(hn, nil), n.Track(cn, nil)}
 	}
 	h, hn, cn, gates, kept, err := n.C.NnRecurrence(x, begin.h, begin.c, w.state, bias, n.batches, reverse, n.cells)
-	n.Keep(gates, err)
-	n.Keep(kept, nil)
-	return n.Keep(h, nil), states{n.Keep(hn, nil), n.Keep(cn, nil)}
+	n.Track(gates, err)
+	n.Track(kept, nil)
+	return n.Track(h, nil), states{n.Track(hn, nil), n.Track(cn, nil)}
 }
 
 // inputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of the states.
@@ -303,7 +303,7 @@ func (n *network) sized(name string, t *tensor.Tensor, sizes ...int64) {
 // three hands the results of an LSTM over.
 func (n *network) three(output *tensor.Tensor, end states) (y, h, c *tensor.Tensor, err error) {
 	list := []*tensor.Tensor{output, end.h, end.c}
-	if list, err = n.GiveAll(list); err != nil {
+	if list, err = n.ReturnAll(list); err != nil {
 		return nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], nil
@@ -315,56 +315,56 @@ func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, e
 }
 
 // Lstm runs layers of long short-term memory.
-func Lstm(c dispatch.Ctx, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
+func Lstm(c dispatch.Context, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
 	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.three(n.padded(input, n.ofList(hx), batchFirst))
 }
 
 // LstmData is Lstm for packed sequences.
-func LstmData(c dispatch.Ctx, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
+func LstmData(c dispatch.Context, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
 	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.three(n.packed(data, batchSizes, n.ofList(hx)))
 }
 
 // Gru runs layers of gated recurrent units.
-func Gru(c dispatch.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func Gru(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // GruData is Gru for packed sequences.
-func GruData(c dispatch.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func GruData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
 // RnnTanh runs layers whose states are hyperbolic tangents.
-func RnnTanh(c dispatch.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func RnnTanh(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // RnnTanhData is RnnTanh for packed sequences.
-func RnnTanhData(c dispatch.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func RnnTanhData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
 // RnnRelu applies recurrent layers with relu.
-func RnnRelu(c dispatch.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func RnnRelu(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // RnnReluData is RnnRelu for packed sequences.
-func RnnReluData(c dispatch.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func RnnReluData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
@@ -407,30 +407,30 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 }
 
 // LstmCell is a step of long short-term memory.
-func LstmCell(c dispatch.Ctx, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
-	n := &network{scope: within(c, "lstm_cell"), cells: "lstm"}
+func LstmCell(c dispatch.Context, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
+	n := &network{scope: newScope(c, "lstm_cell"), cells: "lstm"}
 	defer n.Close()
 	end := n.cell(input, n.ofList(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 	return n.two(end.h, states{h: end.c})
 }
 
-func oneStep(c dispatch.Ctx, op, cells string, input, hx *tensor.Tensor, w weights) (*tensor.Tensor, error) {
-	n := &network{scope: within(c, op), cells: cells}
+func oneStep(c dispatch.Context, op, cells string, input, hx *tensor.Tensor, w weights) (*tensor.Tensor, error) {
+	n := &network{scope: newScope(c, op), cells: cells}
 	defer n.Close()
 	return n.result(nil, n.cell(input, states{h: hx}, w).h)
 }
 
 // GruCell is a step of gated recurrent units.
-func GruCell(c dispatch.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func GruCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	return oneStep(c, "gru_cell", "gru", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }
 
 // RnnTanhCell is a step whose state is a hyperbolic tangent.
-func RnnTanhCell(c dispatch.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func RnnTanhCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	return oneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }
 
 // RnnReluCell applies one step of a recurrent layer with relu.
-func RnnReluCell(c dispatch.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+func RnnReluCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	return oneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }

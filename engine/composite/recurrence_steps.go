@@ -13,8 +13,8 @@ type walking struct {
 }
 
 // NnRecurrenceSteps runs the cells of a layer in one direction, one step after another.
-func NnRecurrenceSteps(c dispatch.Ctx, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
-	w := &walking{scope: within(c, "nn_recurrence_steps"), bias: bias, cells: cells}
+func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
+	w := &walking{scope: newScope(c, "nn_recurrence_steps"), bias: bias, cells: cells}
 	defer w.Close()
 	w.weight = w.Permute(weight, 1, 0)
 	if projection != nil {
@@ -51,7 +51,7 @@ func NnRecurrenceSteps(c dispatch.Ctx, x, h, cell, weight, bias, projection *ten
 	if cell == nil {
 		list[2] = w.Empty(x, x.DType(), 0)
 	}
-	if list, err = w.GiveAll(list); err != nil {
+	if list, err = w.ReturnAll(list); err != nil {
 		return nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], nil

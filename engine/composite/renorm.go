@@ -9,7 +9,7 @@ import (
 )
 
 // Renorm scales down every slice along dim whose p-norm exceeds maxnorm, so that it does not.
-func Renorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
+func Renorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "renorm"
 	d := self.DType()
 	switch {
@@ -32,10 +32,10 @@ func Renorm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64,
 			others = append(others, int64(i))
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
-	norms := s.Keep(c.Norm(nil, self, p, others, true, d.Compute()))
+	norms := s.Track(c.Norm(nil, self, p, others, true, d.Compute()))
 	factors := s.Div(s.Number(maxnorm), s.Add(norms, s.Float(1e-7)))
 	over := s.Binary(c.Gt, norms, s.Number(maxnorm))
 	factors = s.Where(over, factors, s.Float(1))

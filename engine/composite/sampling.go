@@ -14,22 +14,22 @@ import (
 )
 
 // GridSampler samples images at the points of a grid.
-func GridSampler(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func GridSampler(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	return gridSampler(c, "grid_sampler", 0, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler2d is GridSampler of images.
-func GridSampler2d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func GridSampler2d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	return gridSampler(c, "grid_sampler_2d", 2, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler3d is GridSampler of volumes.
-func GridSampler3d(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func GridSampler3d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	return gridSampler(c, "grid_sampler_3d", 3, self, grid, mode, padding, alignCorners)
 }
 
 // NnGridSample is GridSampler with names for modes.
-func NnGridSample(c dispatch.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func NnGridSample(c dispatch.Context, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	const op = "nn_grid_sample"
 	m, p := slices.Index(backend.SampleModes, mode), slices.Index(backend.SamplePaddings, padding)
 	switch {
@@ -52,7 +52,7 @@ func cornersUnsaid(op string, alignCorners ops.Bool) error {
 	return warning.AlignCorners.Of(op, "align_corners defaults to False, unlike in PyTorch before 1.3; pass align_corners explicitly")
 }
 
-func gridSampler(c dispatch.Ctx, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func gridSampler(c dispatch.Context, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if d := self.DType(); !d.IsFloatingPoint() {
 		return nil, status.NotImplementedf("%s: not implemented for %v", op, d)
 	}
@@ -64,7 +64,7 @@ func gridSampler(c dispatch.Ctx, op string, n int, self, grid *tensor.Tensor, mo
 }
 
 // NnAffineGrid has the points that images are sampled at to transform them by matrices.
-func NnAffineGrid(c dispatch.Ctx, theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func NnAffineGrid(c dispatch.Context, theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	const op = "nn_affine_grid"
 	if err := cornersUnsaid(op, alignCorners); err != nil {
 		return nil, err
@@ -73,11 +73,11 @@ func NnAffineGrid(c dispatch.Ctx, theta *tensor.Tensor, size []int64, alignCorne
 }
 
 // AffineGridGenerator is NnAffineGrid by another name.
-func AffineGridGenerator(c dispatch.Ctx, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+func AffineGridGenerator(c dispatch.Context, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
 	return affineGrid(c, "affine_grid_generator", theta, size, alignCorners, 0)
 }
 
-func affineGrid(c dispatch.Ctx, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (*tensor.Tensor, error) {
+func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (*tensor.Tensor, error) {
 	if !theta.DType().IsFloatingPoint() {
 		return nil, status.Valuef("%s: Expected theta to have floating point type, but got %v", op, theta.DType())
 	}
@@ -101,7 +101,7 @@ func affineGrid(c dispatch.Ctx, op string, theta *tensor.Tensor, size []int64, a
 			return nil, err
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	var rows []*tensor.Tensor
 	for k := n - 1; k >= 0; k-- {

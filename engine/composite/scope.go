@@ -14,7 +14,7 @@ import (
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
-func within(c dispatch.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
+func newScope(c dispatch.Context, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // only returns the result of the only step of op.
 func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
@@ -27,26 +27,26 @@ func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 // result returns t, or writes it to out if out is not nil.
 func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
-		return s.Give(t)
+		return s.Return(t)
 	}
 	if t = s.ForOutput(t, out); s.Err != nil {
 		return nil, s.Err
 	}
 	r, err := ops.Deliver(s.Op, out, t)
-	dispatch.Wrote(err, out)
+	dispatch.BumpVersion(err, out)
 	return r, err
 }
 
 // castTo is result for an out of a dtype that t's can be cast to.
 func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
-		return s.Give(t)
+		return s.Return(t)
 	}
 	if t = s.ForOutput(t, out); s.Err != nil {
 		return nil, s.Err
 	}
 	r, err := ops.DeliverCast(s.Op, out, t)
-	dispatch.Wrote(err, out)
+	dispatch.BumpVersion(err, out)
 	return r, err
 }
 
@@ -65,7 +65,7 @@ func (s *scope) sumOut(t *tensor.Tensor, dims []int64, d dtype.DType) *tensor.Te
 	if s.Err != nil || len(dims) == 0 {
 		return t
 	}
-	return s.Keep(s.C.Sum(nil, t, dims, true, d))
+	return s.Track(s.C.Sum(nil, t, dims, true, d))
 }
 
 // outside lists the dimensions of t that are not in mask, and their sizes.

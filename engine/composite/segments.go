@@ -27,7 +27,7 @@ var segmentKinds = map[string]struct {
 
 // SegmentReduce reduces each segment of data along axis. Each position is assigned the number of its segment, from 1, for a scatter; positions before
 // the first and after the last segment are assigned to two extra segments, which are dropped.
-func SegmentReduce(c dispatch.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "segment_reduce"
 	kind, known := segmentKinds[reduce]
 	of := lengths
@@ -60,7 +60,7 @@ func SegmentReduce(c dispatch.Ctx, data *tensor.Tensor, reduce string, lengths, 
 	case lengths == nil && of.Sizes()[at] == 0:
 		return nil, status.Runtimef("%s: offsets must have at least one element, the end of the last segment", op)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	n := data.Sizes()[at]
 	bounds := s.Cast(of, dtype.Int64)

@@ -9,7 +9,7 @@ import (
 )
 
 // scalarOf reads a zero-dim tensor that represents a number of a sequence.
-func scalarOf(c dispatch.Ctx, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
+func scalarOf(c dispatch.Context, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
 	if t.Dim() != 0 {
 		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s)", op, name, t.Dim())
 	}
@@ -20,7 +20,7 @@ func scalarOf(c dispatch.Ctx, op, name string, t *tensor.Tensor) (dtype.Scalar, 
 	return v, err
 }
 
-func scalarsOf(c dispatch.Ctx, op string, start, end *tensor.Tensor) (s, e dtype.Scalar, err error) {
+func scalarsOf(c dispatch.Context, op string, start, end *tensor.Tensor) (s, e dtype.Scalar, err error) {
 	if s, err = scalarOf(c, op, "start", start); err == nil {
 		e, err = scalarOf(c, op, "end", end)
 	}
@@ -28,7 +28,7 @@ func scalarsOf(c dispatch.Ctx, op string, start, end *tensor.Tensor) (s, e dtype
 }
 
 // LinspaceTensorTensor is Linspace between numbers that tensors hold.
-func LinspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s, e, err := scalarsOf(c, "linspace", start, end)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func LinspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps 
 }
 
 // LinspaceTensorScalar is Linspace from a number that a tensor holds.
-func LinspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s, err := scalarOf(c, "linspace", "start", start)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func LinspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.S
 }
 
 // LinspaceScalarTensor is Linspace to a number that a tensor holds.
-func LinspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	e, err := scalarOf(c, "linspace", "end", end)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func LinspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.Scalar
 }
 
 // LogspaceTensorTensor is Logspace between numbers that tensors hold.
-func LogspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s, e, err := scalarsOf(c, "logspace", start, end)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func LogspaceTensorTensor(c dispatch.Ctx, out, start, end *tensor.Tensor, steps 
 }
 
 // LogspaceTensorScalar is Logspace from a number that a tensor holds.
-func LogspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s, err := scalarOf(c, "logspace", "start", start)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func LogspaceTensorScalar(c dispatch.Ctx, out, start *tensor.Tensor, end dtype.S
 }
 
 // LogspaceScalarTensor is Logspace to a number that a tensor holds.
-func LogspaceScalarTensor(c dispatch.Ctx, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LogspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	e, err := scalarOf(c, "logspace", "end", end)
 	if err != nil {
 		return nil, err

@@ -46,12 +46,12 @@ func (s *scope) places(t, counts *tensor.Tensor, sequences int64) *tensor.Tensor
 	if s.Err != nil || at.Device() == t.Device() {
 		return at
 	}
-	return s.Keep(s.C.ToOptions(at, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.Preserve))
+	return s.Track(s.C.ToOptions(at, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.Preserve))
 }
 
 // PackPaddedSequence removes the padding of sequences.
-func PackPaddedSequence(c dispatch.Ctx, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
-	s := within(c, "pack_padded_sequence")
+func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
+	s := newScope(c, "pack_padded_sequence")
 	defer s.Close()
 	if s.Err == nil && (input.Dim() < 2 || input.Numel() == 0) {
 		s.Failf("input must be a non-empty tensor of shape (steps, batch, ...), but has sizes %v", input.Sizes())
@@ -86,7 +86,7 @@ func PackPaddedSequence(c dispatch.Ctx, input, lengths *tensor.Tensor, batchFirs
 
 // both hands two results over.
 func (s *scope) both(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
-	list, err := s.GiveAll([]*tensor.Tensor{a, b})
+	list, err := s.ReturnAll([]*tensor.Tensor{a, b})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,8 +94,8 @@ func (s *scope) both(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error
 }
 
 // PadPackedSequence pads packed sequences.
-func PadPackedSequence(c dispatch.Ctx, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
-	s := within(c, "pad_packed_sequence")
+func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
+	s := newScope(c, "pad_packed_sequence")
 	defer s.Close()
 	list, rows := s.falling(counts, "batch_sizes")
 	steps := int64(len(list))

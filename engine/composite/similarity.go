@@ -9,7 +9,7 @@ import (
 )
 
 // CosineSimilarity returns the dot product of two tensors along dim, divided by their norms, each at least eps.
-func CosineSimilarity(c dispatch.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
+func CosineSimilarity(c dispatch.Context, x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
 	const op = "cosine_similarity"
 	d, err := c.ResultType(x1, x2)
 	if err != nil {
@@ -22,7 +22,7 @@ func CosineSimilarity(c dispatch.Ctx, x1, x2 *tensor.Tensor, dim int64, eps floa
 	if err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	least := s.Float(eps)
 	unit := func(t *tensor.Tensor) *tensor.Tensor {

@@ -13,7 +13,7 @@ import (
 )
 
 // Stft computes the short-time Fourier transform of one or several signals: the transforms of windows at a distance of hopLength, one in each column.
-func Stft(c dispatch.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
+func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	const op = "stft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
 	complexes := self.DType().IsComplex() || window != nil && window.DType().IsComplex()
@@ -44,7 +44,7 @@ func Stft(c dispatch.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength 
 	if err := ops.CheckWord(op, "pad_mode", padMode, "reflect", "constant", "replicate", "circular"); err != nil {
 		return nil, err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	signal := self
 	if center {
@@ -110,9 +110,9 @@ func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tens
 
 // SignalPad continues a signal along its last dimension: by its reflections at the ends, without these, by the ends repeated, by the
 // other ends, or by zeros.
-func SignalPad(c dispatch.Ctx, self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
+func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
 	const op = "signal_pad"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	last := self.Dim() - 1
 	if last < 0 {
@@ -152,7 +152,7 @@ func SignalPad(c dispatch.Ctx, self *tensor.Tensor, before, after int64, mode st
 
 // Istft inverts the short-time Fourier transform: the inverse transforms of its columns, times the window, are overlap-added, and divided by the sum
 // of the squared windows. After D. Griffin and J. Lim, Signal estimation from modified short-time Fourier transform (1984).
-func Istft(c dispatch.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
+func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
 	const op = "istft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
 	if err := checkIstft(self, nFft, hop, width, window, onesided, returnComplex); err != nil {
@@ -166,7 +166,7 @@ func Istft(c dispatch.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength
 			return nil, err
 		}
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	spectra := s.turned(self)
 	scale := 1 / float64(nFft)

@@ -10,7 +10,7 @@ import (
 )
 
 // Tensordot multiplies and sums over the last dims dimensions of self and the first of other.
-func Tensordot(c dispatch.Ctx, out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
+func Tensordot(c dispatch.Context, out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	if dims < 0 || dims > int64(self.Dim()) || dims > int64(other.Dim()) {
 		return nil, status.Runtimef("tensordot: dims must be between 0 and the operands' numbers of dimensions, %d and %d, but got %d", self.Dim(), other.Dim(), dims)
 	}
@@ -22,7 +22,7 @@ func Tensordot(c dispatch.Ctx, out, self, other *tensor.Tensor, dims int64) (*te
 }
 
 // TensordotDims multiplies and sums over pairs of dimensions of self and other.
-func TensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
+func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	if len(dimsSelf) != len(dimsOther) {
 		return nil, status.Runtimef("tensordot: both dimension lists should have same length, got %v and %v", dimsSelf, dimsOther)
 	}
@@ -59,7 +59,7 @@ func TensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSelf, di
 			return nil, status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa, da, sb, db)
 		}
 	}
-	s := within(c, "tensordot")
+	s := newScope(c, "tensordot")
 	defer s.Close()
 	// A size of 1 is broadcast: the other side is summed first.
 	a, b = s.sumOut(a, aloneA, a.DType()), s.sumOut(b, aloneB, b.DType())
@@ -76,7 +76,7 @@ func TensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSelf, di
 }
 
 // Inner multiplies and sums over the last dimensions of self and other; a zero-dim operand scales the other.
-func Inner(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func Inner(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() == 0 || other.Dim() == 0 {
 		return c.Mul(out, self, other)
 	}

@@ -11,22 +11,22 @@ import (
 )
 
 // NnMaxUnpool1d scatters elements to their positions in signals.
-func NnMaxUnpool1d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func NnMaxUnpool1d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool1d", 1, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool2d scatters elements to their positions in images.
-func NnMaxUnpool2d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func NnMaxUnpool2d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool2d", 2, self, indices, kernel, stride, padding, sizes)
 }
 
 // NnMaxUnpool3d scatters elements to their positions in volumes.
-func NnMaxUnpool3d(c dispatch.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func NnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool3d", 3, self, indices, kernel, stride, padding, sizes)
 }
 
-func maxUnpool(c dispatch.Ctx, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
-	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
+func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
 	defer p.Close()
 	p.expand()
 	p.batched(self)

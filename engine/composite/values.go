@@ -7,7 +7,7 @@ import (
 )
 
 // IsNonzero reports whether the only element of self is not zero.
-func IsNonzero(c dispatch.Ctx, self *tensor.Tensor) (bool, error) {
+func IsNonzero(c dispatch.Context, self *tensor.Tensor) (bool, error) {
 	if self.Numel() != 1 {
 		return false, status.Runtimef("is_nonzero: the truth of a tensor with %d elements is ambiguous; use any() or all()", self.Numel())
 	}
@@ -19,7 +19,7 @@ func IsNonzero(c dispatch.Ctx, self *tensor.Tensor) (bool, error) {
 }
 
 // Argwhere lists the positions of the elements that are not zero, a row for each.
-func Argwhere(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Argwhere(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Nonzero(nil, self)
 	return only("argwhere", t, err)
 }

@@ -11,19 +11,19 @@ import (
 // View operators with tensor arguments use only the metadata of these, so that the view of a gradient can be replayed after they are released.
 
 // ViewAs is View of the shape of other.
-func ViewAs(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func ViewAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.View(self, other.Sizes())
 	return only("view_as", made, err)
 }
 
 // ExpandAs is Expand to the shape of other.
-func ExpandAs(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func ExpandAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	made, err := c.Expand(self, other.Sizes(), false)
 	return only("expand_as", made, err)
 }
 
 // NarrowTensor is Narrow from a start that a tensor holds.
-func NarrowTensor(c dispatch.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
+func NarrowTensor(c dispatch.Context, self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if start.Dim() != 0 || !start.DType().IsIntegral() {
 		return nil, status.Runtimef("narrow: start must be a 0-dim integral tensor, but got shape %v of %v", start.Sizes(), start.DType())
 	}
@@ -35,12 +35,12 @@ func NarrowTensor(c dispatch.Ctx, self *tensor.Tensor, dim int64, start *tensor.
 }
 
 // TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.
-func TensorSplitTensor(c dispatch.Ctx, self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func TensorSplitTensor(c dispatch.Context, self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	by := indicesOrSections
 	if by.DType() != dtype.Int64 || by.Dim() > 1 {
 		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
 	}
-	s := within(c, "tensor_split")
+	s := newScope(c, "tensor_split")
 	defer s.Close()
 	list := backend.RowMajor(&s.Scope, by, dtype.Int64)
 	if s.Err != nil {

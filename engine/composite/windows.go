@@ -12,7 +12,7 @@ import (
 
 // window makes a window of length samples from their positions 0, 1, ..., of which the last is n-1. A periodic window leaves out
 // the last sample of one that is longer by one.
-func window(c dispatch.Ctx, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor) (*tensor.Tensor, error) {
+func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		d = dtype.Default()
 	}
@@ -22,16 +22,16 @@ func window(c dispatch.Ctx, op string, length int64, periodic bool, d dtype.DTyp
 	case length < 0:
 		return nil, status.Runtimef("%s: requires non-negative window_length, got window_length=%d", op, length)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if length <= 1 {
-		return s.result(nil, s.Keep(c.Ones(nil, []int64{length}, d, layout, dev)))
+		return s.result(nil, s.Track(c.Ones(nil, []int64{length}, d, layout, dev)))
 	}
 	n := length
 	if periodic {
 		n++
 	}
-	x := s.Keep(c.Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
+	x := s.Track(c.Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
 	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, s.Cast(values(s, x, float64(n)), d)) })
 }
 
@@ -46,37 +46,37 @@ func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
 }
 
 // BartlettWindow returns the triangular window 1 - |2i/(n-1) - 1|.
-func BartlettWindow(c dispatch.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func BartlettWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return s.scaled(s.Unary(c.Abs, s.scaled(x, 2/(n-1), -1)), -1, 1)
 	})
 }
 
 // HannWindow returns the window (1 - cos(2πi/(n-1))) / 2.
-func HannWindow(c dispatch.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func HannWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosineWindow(c, "hann_window", length, periodic, 0.5, 0.5, d, layout, dev)
 }
 
 // HammingWindow returns the window alpha - beta cos(2πi/(n-1)).
-func HammingWindow(c dispatch.Ctx, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func HammingWindow(c dispatch.Context, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosineWindow(c, "hamming_window", length, periodic, alpha, beta, d, layout, dev)
 }
 
-func cosineWindow(c dispatch.Ctx, op string, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func cosineWindow(c dispatch.Context, op string, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, op, length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return s.cosine(x, 2*math.Pi/(n-1), -beta, alpha)
 	})
 }
 
 // BlackmanWindow returns the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
-func BlackmanWindow(c dispatch.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func BlackmanWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "blackman_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return s.Add(s.cosine(x, 4*math.Pi/(n-1), 0.08, 0), s.cosine(x, 2*math.Pi/(n-1), -0.5, 0.42))
 	})
 }
 
 // KaiserWindow returns the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
-func KaiserWindow(c dispatch.Ctx, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func KaiserWindow(c dispatch.Context, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return s.kaiser(s.scaled(x, 2/(n-1), -1), beta)
 	})

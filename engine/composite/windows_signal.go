@@ -11,7 +11,7 @@ import (
 )
 
 // signalWindow returns a window of m samples, computed from their positions.
-func signalWindow(c dispatch.Ctx, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(s *scope, x *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(s *scope, x *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	op := "signal.windows." + name
 	if d == dtype.None {
 		d = dtype.Default()
@@ -22,29 +22,29 @@ func signalWindow(c dispatch.Ctx, name string, m int64, sym bool, d dtype.DType,
 	case d != dtype.Float32 && d != dtype.Float64:
 		return nil, status.Valuef("%s: expects float32 or float64 dtypes, got: %v", op, d)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	if m <= 1 {
-		return s.result(nil, s.Keep(c.Ones(nil, []int64{m}, d, layout, dev)))
+		return s.result(nil, s.Track(c.Ones(nil, []int64{m}, d, layout, dev)))
 	}
 	width := float64(m)
 	if sym {
 		width--
 	}
 	first, step := positions(width)
-	x := s.Keep(c.Linspace(nil, dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev))
+	x := s.Track(c.Linspace(nil, dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev))
 	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, values(s, x)) })
 }
 
 // SignalWindowsBartlett returns the triangular window 1 - |x|, x going from -1 to 1.
-func SignalWindowsBartlett(c dispatch.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsBartlett(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return signalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
 		return s.scaled(s.Unary(c.Abs, x), -1, 1)
 	})
 }
 
 // SignalWindowsCosine returns half a period of a sine.
-func SignalWindowsCosine(c dispatch.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsCosine(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	half := func(width float64) (first, step float64) {
 		step = math.Pi / (width + 1)
 		return step / 2, step
@@ -53,7 +53,7 @@ func SignalWindowsCosine(c dispatch.Ctx, m int64, sym bool, d dtype.DType, layou
 }
 
 // SignalWindowsExponential is exp(-|i - center| / tau), center being the middle by default.
-func SignalWindowsExponential(c dispatch.Ctx, m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsExponential(c dispatch.Context, m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	const name = "exponential"
 	switch {
 	case !(tau > 0):
@@ -74,7 +74,7 @@ func SignalWindowsExponential(c dispatch.Ctx, m int64, center *float64, tau floa
 }
 
 // SignalWindowsGaussian is exp(-(x / std)² / 2), x being the distance from the middle.
-func SignalWindowsGaussian(c dispatch.Ctx, m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsGaussian(c dispatch.Context, m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if !(std > 0) {
 		return nil, status.Valuef("signal.windows.gaussian: Standard deviation must be positive, got: %v instead", std)
 	}
@@ -88,7 +88,7 @@ func SignalWindowsGaussian(c dispatch.Ctx, m int64, std float64, sym bool, d dty
 }
 
 // SignalWindowsKaiser is I0(sqrt(beta² - x²)) / I0(beta), x going from -beta to beta.
-func SignalWindowsKaiser(c dispatch.Ctx, m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsKaiser(c dispatch.Context, m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if !(beta >= 0) {
 		return nil, status.Valuef("signal.windows.kaiser: beta must be non-negative, got: %v instead", beta)
 	}
@@ -98,7 +98,7 @@ func SignalWindowsKaiser(c dispatch.Ctx, m int64, beta float64, sym bool, d dtyp
 }
 
 // cosines returns a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
-func cosines(c dispatch.Ctx, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func cosines(c dispatch.Context, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return signalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
 		total := s.scaled(x, 0, weights[0])
 		for i, w := range weights[1:] {
@@ -112,12 +112,12 @@ func cosines(c dispatch.Ctx, name string, m int64, weights []float64, sym bool, 
 }
 
 // SignalWindowsBlackman returns a sum of three cosines.
-func SignalWindowsBlackman(c dispatch.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsBlackman(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "blackman", m, []float64{0.42, 0.5, 0.08}, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralCosine returns a sum of cosines with the weights that are given.
-func SignalWindowsGeneralCosine(c dispatch.Ctx, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsGeneralCosine(c dispatch.Context, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if len(weights) == 0 {
 		return nil, status.Valuef("signal.windows.general_cosine: Coefficients cannot be empty")
 	}
@@ -125,22 +125,22 @@ func SignalWindowsGeneralCosine(c dispatch.Ctx, m int64, weights []float64, sym 
 }
 
 // SignalWindowsGeneralHamming returns alpha - (1 - alpha) cos(2πx), x going from 0 to 1.
-func SignalWindowsGeneralHamming(c dispatch.Ctx, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsGeneralHamming(c dispatch.Context, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "general_hamming", m, []float64{alpha, 1 - alpha}, sym, d, layout, dev)
 }
 
 // SignalWindowsHamming is 0.54 - 0.46 cos(2πx), x going from 0 to 1.
-func SignalWindowsHamming(c dispatch.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsHamming(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "hamming", m, []float64{0.54, 0.46}, sym, d, layout, dev)
 }
 
 // SignalWindowsHann is (1 - cos(2πx)) / 2, x going from 0 to 1.
-func SignalWindowsHann(c dispatch.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsHann(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "hann", m, []float64{0.5, 0.5}, sym, d, layout, dev)
 }
 
 // SignalWindowsNuttall returns a sum of four cosines with continuous first derivatives at its ends. After A. H. Nuttall, Some windows with very good
 // sidelobe behavior (1981).
-func SignalWindowsNuttall(c dispatch.Ctx, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsNuttall(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return cosines(c, "nuttall", m, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, sym, d, layout, dev)
 }

@@ -22,7 +22,7 @@ func init() {
 
 // backend serves all operators except composite ones, whose intermediate ops are dispatched to this layer.
 func newBackend() dispatch.Backend {
-	b := dispatch.Serving(serve, func(o *dispatch.Operator) bool { return !o.Composed() })
+	b := dispatch.BoxedBackend(serve, func(o *dispatch.Operator) bool { return !o.Composed() })
 	withRules(&b)
 	return b
 }
@@ -39,23 +39,23 @@ var untouched = map[string]bool{
 // scope owns the tensors that a call of this layer creates.
 type scope struct {
 	owner.Scope
-	c dispatch.Ctx // the context after this layer and those of autograd and names
+	c dispatch.Context // the context after this layer and those of autograd and names
 }
 
-func within(c dispatch.Ctx, op string) *scope {
-	return &scope{owner.Scope{Op: op}, c.Past(tensor.Lazy | tensor.Gradient | tensor.Named)}
+func newScope(c dispatch.Context, op string) *scope {
+	return &scope{owner.Scope{Op: op}, c.Excluding(tensor.Lazy | tensor.Gradient | tensor.Named)}
 }
 
 // serve executes an operator without a rule.
-func serve(c dispatch.Ctx, call *dispatch.Call) error {
-	past := c.Past(tensor.Lazy)
+func serve(c dispatch.Context, call *dispatch.Call) error {
+	past := c.Excluding(tensor.Lazy)
 	switch {
 	case untouched[call.Name]:
 		return call.Run(past)
 	case call.Is(dispatch.View):
 		return follow(past, call)
 	}
-	s := within(c, call.Name)
+	s := newScope(c, call.Name)
 	defer s.Close()
 	if call.Is(dispatch.MaybeView) && len(call.Written()) == 0 {
 		if done, err := s.share(past, call); done || err != nil {
@@ -67,17 +67,17 @@ func serve(c dispatch.Ctx, call *dispatch.Call) error {
 
 // follow executes a view operator. The result gets the exclusive or of the keys of the operand and of the view. An in-place view operator changes only
 // the geometry.
-func follow(past dispatch.Ctx, call *dispatch.Call) error {
+func follow(past dispatch.Context, call *dispatch.Call) error {
 	if len(call.Written()) > 0 {
 		return call.Run(past)
 	}
 	at := call.First()
 	self := dispatch.Value[*tensor.Tensor](call, at)
-	s := within(past, call.Name)
+	s := newScope(past, call.Name)
 	defer s.Close()
 	back := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 		if i == at {
-			return s.Keep(t.WithLazy(0), nil)
+			return s.Track(t.WithLazy(0), nil)
 		}
 		return s.resolved(t)
 	})
@@ -96,7 +96,7 @@ func follow(past dispatch.Ctx, call *dispatch.Call) error {
 
 // share executes an operator, such as reshape, that returns a view of the first operand if possible and a copy otherwise. It returns false if the result
 // has another dtype.
-func (s *scope) share(past dispatch.Ctx, call *dispatch.Call) (done bool, err error) {
+func (s *scope) share(past dispatch.Context, call *dispatch.Call) (done bool, err error) {
 	at := call.First()
 	self := dispatch.Value[*tensor.Tensor](call, at)
 	if self.Lazy() == 0 {
@@ -104,7 +104,7 @@ func (s *scope) share(past dispatch.Ctx, call *dispatch.Call) (done bool, err er
 	}
 	back := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 		if i == at {
-			return s.Keep(t.WithLazy(0), nil)
+			return s.Track(t.WithLazy(0), nil)
 		}
 		return s.resolved(t)
 	})
@@ -131,7 +131,7 @@ func (s *scope) share(past dispatch.Ctx, call *dispatch.Call) (done bool, err er
 }
 
 // compute executes an operator on resolved copies, and copies results that were written to a copy back to the view.
-func (s *scope) compute(past dispatch.Ctx, call *dispatch.Call) error {
+func (s *scope) compute(past dispatch.Context, call *dispatch.Call) error {
 	written := map[*tensor.Tensor]*tensor.Tensor{}
 	for _, t := range call.Written() {
 		if t.Lazy() != 0 && written[t] == nil {
@@ -165,7 +165,7 @@ func (s *scope) through(t, made *tensor.Tensor) {
 		s.Do(func() error { return t.ResizeStrided(s.Op, made.Sizes(), made.Strides()) })
 	}
 	s.applyTo(made, t.Lazy())
-	plain := s.Keep(t.WithLazy(0), nil)
+	plain := s.Track(t.WithLazy(0), nil)
 	s.Do(func() error { return s.c.Copy(plain, made, false) })
 }
 
@@ -177,7 +177,7 @@ func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
 	}
 	plain := t.Plain()
 	plain.SetLazy(0)
-	made := s.Keep(plain, nil)
+	made := s.Track(plain, nil)
 	if lazy&tensor.Conjugate != 0 {
 		made = s.Step(func() (*tensor.Tensor, error) { return s.c.ConjPhysical(nil, made) })
 	}
@@ -195,7 +195,7 @@ func (s *scope) applyTo(t *tensor.Tensor, lazy tensor.Keys) {
 	if s.Err != nil {
 		return
 	}
-	plain := s.Keep(t.WithLazy(0), nil)
+	plain := s.Track(t.WithLazy(0), nil)
 	plain.CountApart()
 	if lazy&tensor.Conjugate != 0 {
 		s.Do(func() error {

@@ -36,24 +36,24 @@ func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.T
 }
 
 // product executes a matrix product of a and b.
-func product(c dispatch.Ctx, op string, out, a, b *tensor.Tensor, run func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	s := within(c, op)
+func product(c dispatch.Context, op string, out, a, b *tensor.Tensor, run func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	a, b = s.factor(a), s.factor(b)
-	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Past(tensor.Lazy), out, a, b) })
+	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
 }
 
-func mm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	return product(c, "mm", out, self, mat2, dispatch.Ctx.Mm)
+func mm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	return product(c, "mm", out, self, mat2, dispatch.Context.Mm)
 }
 
-func bmm(c dispatch.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	return product(c, "bmm", out, self, mat2, dispatch.Ctx.Bmm)
+func bmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	return product(c, "bmm", out, self, mat2, dispatch.Context.Bmm)
 }
 
 // sum executes a matrix product of a and b with an added tensor self, such as addmm.
-func sum(c dispatch.Ctx, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	s := within(c, op)
+func sum(c dispatch.Context, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	a, b = s.factor(a), s.factor(b)
 	read := s.resolved(self)
@@ -61,69 +61,69 @@ func sum(c dispatch.Ctx, op string, out, self, a, b *tensor.Tensor, run func(c d
 		if out != nil && out == self {
 			read = to
 		}
-		return run(c.Past(tensor.Lazy), to, read, a, b)
+		return run(c.Excluding(tensor.Lazy), to, read, a, b)
 	})
 }
 
-func addmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return sum(c, "addmm", out, self, mat1, mat2, func(c dispatch.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func addmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return sum(c, "addmm", out, self, mat1, mat2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Addmm(out, self, a, b, beta, alpha)
 	})
 }
 
-func baddbmm(c dispatch.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return sum(c, "baddbmm", out, self, batch1, batch2, func(c dispatch.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func baddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return sum(c, "baddbmm", out, self, batch1, batch2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Baddbmm(out, self, a, b, beta, alpha)
 	})
 }
 
 // mv is Mv with a resolved vector.
-func mv(c dispatch.Ctx, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "mv")
+func mv(c dispatch.Context, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "mv")
 	defer s.Close()
 	vec = s.resolved(vec)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return product(c, "mv", out, self, vec, dispatch.Ctx.Mv)
+	return product(c, "mv", out, self, vec, dispatch.Context.Mv)
 }
 
 // dot is Dot. If exactly one vector is conjugated, it computes Vdot of the unconjugated ones.
-func dot(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func dot(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return inner(c, "dot", out, self, other, false)
 }
 
 // vdot is Vdot, which conjugates its first vector.
-func vdot(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func vdot(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return inner(c, "vdot", out, self, other, true)
 }
 
 // inner returns the dot product of two vectors, the first of which is conjugated if first is true.
-func inner(c dispatch.Ctx, op string, out, a, b *tensor.Tensor, first bool) (*tensor.Tensor, error) {
-	run := dispatch.Ctx.Dot
+func inner(c dispatch.Context, op string, out, a, b *tensor.Tensor, first bool) (*tensor.Tensor, error) {
+	run := dispatch.Context.Dot
 	if first {
-		run = dispatch.Ctx.Vdot
+		run = dispatch.Context.Vdot
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	isConjugated := func(t *tensor.Tensor) bool { return t.Lazy() == tensor.Conjugate }
 	if out != nil || a.DType() != b.DType() || isConjugated(a) == isConjugated(b) || (a.Lazy()|b.Lazy())&tensor.Negative != 0 || first && isConjugated(b) {
 		a, b = s.resolved(a), s.resolved(b)
-		return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Past(tensor.Lazy), out, a, b) })
+		return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
 	}
 	if isConjugated(b) { // dot(a, conj(b)) = vdot(b, a)
 		a, b = b, a
 	}
-	run = dispatch.Ctx.Vdot
+	run = dispatch.Context.Vdot
 	if first {
-		run = dispatch.Ctx.Dot
+		run = dispatch.Context.Dot
 	}
-	a = s.Keep(a.WithLazy(0), nil)
-	return run(c.Past(tensor.Lazy), nil, a, b)
+	a = s.Track(a.WithLazy(0), nil)
+	return run(c.Excluding(tensor.Lazy), nil, a, b)
 }
 
 // matmul is Matmul. For vectors, matrices and batches of matrices of equal size it calls dot, mv, mm or bmm, which do not resolve conjugated operands.
-func matmul(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	switch [2]int{self.Dim(), other.Dim()} {
 	case [2]int{1, 1}:
 		return dot(c, out, self, other)
@@ -136,8 +136,10 @@ func matmul(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, er
 			return bmm(c, out, self, other)
 		}
 	}
-	s := within(c, "matmul")
+	s := newScope(c, "matmul")
 	defer s.Close()
 	self, other = s.resolved(self), s.resolved(other)
-	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return c.Past(tensor.Lazy).Matmul(out, self, other) })
+	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Lazy).Matmul(out, self, other)
+	})
 }

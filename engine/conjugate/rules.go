@@ -22,17 +22,17 @@ func withRules(b *dispatch.Backend) {
 }
 
 // viewReal is Real: the conjugate bit does not change the real part.
-func viewReal(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return viewPart(c, self, dispatch.Ctx.Real, self.Lazy()&^ofReal(self))
+func viewReal(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return viewPart(c, self, dispatch.Context.Real, self.Lazy()&^ofReal(self))
 }
 
 // viewImag is Imag: the imaginary part of a conjugated tensor is a negated view.
-func viewImag(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func viewImag(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	lazy := self.Lazy() & tensor.Negative
 	if self.Lazy()&tensor.Conjugate != 0 {
 		lazy ^= tensor.Negative
 	}
-	return viewPart(c, self, dispatch.Ctx.Imag, lazy)
+	return viewPart(c, self, dispatch.Context.Imag, lazy)
 }
 
 // ofReal returns the key that Real removes from self.
@@ -43,10 +43,10 @@ func ofReal(self *tensor.Tensor) tensor.Keys {
 	return 0
 }
 
-func viewPart(c dispatch.Ctx, self *tensor.Tensor, view func(dispatch.Ctx, *tensor.Tensor) (*tensor.Tensor, error), lazy tensor.Keys) (*tensor.Tensor, error) {
+func viewPart(c dispatch.Context, self *tensor.Tensor, view func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error), lazy tensor.Keys) (*tensor.Tensor, error) {
 	plain := self.WithLazy(0)
 	defer plain.Release()
-	made, err := view(c.Past(tensor.Lazy), plain)
+	made, err := view(c.Excluding(tensor.Lazy), plain)
 	if err == nil {
 		made.SetLazy(lazy)
 	}
@@ -54,16 +54,16 @@ func viewPart(c dispatch.Ctx, self *tensor.Tensor, view func(dispatch.Ctx, *tens
 }
 
 // viewAsReal is ViewAsReal, which returns an error for conjugated tensors.
-func viewAsReal(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func viewAsReal(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Lazy()&tensor.Conjugate != 0 {
 		return nil, status.Runtimef("view_as_real: view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); " +
 			"however, be warned that the resulting tensor will NOT alias the original.")
 	}
-	return viewPart(c, self, dispatch.Ctx.ViewAsReal, self.Lazy())
+	return viewPart(c, self, dispatch.Context.ViewAsReal, self.Lazy())
 }
 
 // viewDtype is ViewDtype, which returns an error, because it would reinterpret the unresolved bytes.
-func viewDtype(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+func viewDtype(c dispatch.Context, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if self.Lazy()&tensor.Conjugate != 0 {
 		return nil, status.Runtimef("view: torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.")
 	}
@@ -71,43 +71,43 @@ func viewDtype(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tens
 }
 
 // resolveConj is ResolveConj.
-func resolveConj(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func resolveConj(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return resolve(c, "resolve_conj", self, tensor.Conjugate)
 }
 
 // resolveNeg is ResolveNeg.
-func resolveNeg(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func resolveNeg(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return resolve(c, "resolve_neg", self, tensor.Negative)
 }
 
 // resolve returns a resolved copy of a tensor with the key, and an alias of self otherwise.
-func resolve(c dispatch.Ctx, op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
+func resolve(c dispatch.Context, op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
 	if self.Lazy()&key == 0 {
 		return self.Alias(), nil
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
-	return s.Give(s.resolved(self))
+	return s.Return(s.resolved(self))
 }
 
 // clone is Clone.
-func clone(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	s := within(c, "clone")
+func clone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := newScope(c, "clone")
 	defer s.Close()
-	plain := s.Keep(self.WithLazy(0), nil)
+	plain := s.Track(self.WithLazy(0), nil)
 	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(plain, f) })
 	s.applyTo(made, self.Lazy())
-	return s.Give(made)
+	return s.Return(made)
 }
 
 // copyTo is Copy. It copies the resolved source, and then conjugates or negates the destination in memory. If both have the same keys and dtype, it copies memory.
-func copyTo(c dispatch.Ctx, self, src *tensor.Tensor, async bool) error {
-	s := within(c, "copy_")
+func copyTo(c dispatch.Context, self, src *tensor.Tensor, async bool) error {
+	s := newScope(c, "copy_")
 	defer s.Close()
 	lazy := self.Lazy()
-	plain := s.Keep(self.WithLazy(0), nil)
+	plain := s.Track(self.WithLazy(0), nil)
 	if lazy == src.Lazy() && self.DType() == src.DType() {
-		src, lazy = s.Keep(src.WithLazy(0), nil), 0
+		src, lazy = s.Track(src.WithLazy(0), nil), 0
 	}
 	src = s.resolved(src)
 	s.Do(func() error { return s.c.Copy(plain, src, async && lazy == 0) })
@@ -116,15 +116,15 @@ func copyTo(c dispatch.Ctx, self, src *tensor.Tensor, async bool) error {
 }
 
 // fill is Fill: the value is conjugated or negated before it is written to memory.
-func fill(c dispatch.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "fill_")
+func fill(c dispatch.Context, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "fill_")
 	defer s.Close()
 	value = s.resolved(value)
 	if out == nil || out.Lazy() == 0 {
 		self = s.resolved(self)
 		return s.Last(func() (*tensor.Tensor, error) { return s.c.Fill(out, self, value) })
 	}
-	plain := s.Keep(out.WithLazy(0), nil)
+	plain := s.Track(out.WithLazy(0), nil)
 	value = s.written(value, out)
 	s.Do(func() error {
 		_, err := s.c.Fill(plain, plain, value)
@@ -134,10 +134,10 @@ func fill(c dispatch.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, erro
 }
 
 // zero is Zero.
-func zero(c dispatch.Ctx, self *tensor.Tensor) error {
-	s := within(c, "zero_")
+func zero(c dispatch.Context, self *tensor.Tensor) error {
+	s := newScope(c, "zero_")
 	defer s.Close()
-	plain := s.Keep(self.WithLazy(0), nil)
+	plain := s.Track(self.WithLazy(0), nil)
 	value := s.written(s.Number(dtype.IntScalar(0)), self)
 	s.Do(func() error {
 		_, err := s.c.Fill(plain, plain, value)
@@ -154,7 +154,7 @@ func (s *scope) written(value, t *tensor.Tensor) *tensor.Tensor {
 			return s.Number(v)
 		}
 	}
-	made := s.Keep(tensor.Empty(s.Op, nil, t.DType(), t.Device()))
+	made := s.Track(tensor.Empty(s.Op, nil, t.DType(), t.Device()))
 	s.Do(func() error {
 		_, err := s.c.Fill(made, made, value)
 		return err
@@ -183,8 +183,8 @@ func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 }
 
 // pointwise executes an elementwise operator of two tensors without a boxed call, for speed: derivatives multiply by conjugates.
-func pointwise(c dispatch.Ctx, op string, out, self, other *tensor.Tensor, run func(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	s := within(c, op)
+func pointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor, run func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
 		read := func(t *tensor.Tensor) *tensor.Tensor {
@@ -197,32 +197,32 @@ func pointwise(c dispatch.Ctx, op string, out, self, other *tensor.Tensor, run f
 		if s.Err != nil {
 			return nil, s.Err
 		}
-		return run(c.Past(tensor.Lazy), to, a, b)
+		return run(c.Excluding(tensor.Lazy), to, a, b)
 	})
 }
 
-func mul(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return pointwise(c, "mul", out, self, other, dispatch.Ctx.Mul)
+func mul(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return pointwise(c, "mul", out, self, other, dispatch.Context.Mul)
 }
 
-func add(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return pointwise(c, "add", out, self, other, func(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func add(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return pointwise(c, "add", out, self, other, func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Add(out, self, other, alpha)
 	})
 }
 
-func sub(c dispatch.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return pointwise(c, "sub", out, self, other, func(c dispatch.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func sub(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return pointwise(c, "sub", out, self, other, func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Sub(out, self, other, alpha)
 	})
 }
 
 // indexSet is IndexSet: the value is conjugated or negated, in the dtype of self, before it is written to memory.
-func indexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func indexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if value.IsWrappedNumber() {
 		return indexSetScalar(c, self, items, value.Item())
 	}
-	s := within(c, "index_put_")
+	s := newScope(c, "index_put_")
 	defer s.Close()
 	items, value = s.resolvedItems(items), s.resolved(value)
 	lazy := self.Lazy()
@@ -233,19 +233,19 @@ func indexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value 
 		return s.Err
 	}
 	if lazy != 0 && s.Err == nil {
-		value = s.resolved(s.Keep(value.WithLazy(lazy), nil))
+		value = s.resolved(s.Track(value.WithLazy(lazy), nil))
 	}
-	plain := s.Keep(self.WithLazy(0), nil)
+	plain := s.Track(self.WithLazy(0), nil)
 	s.Do(func() error { return s.c.IndexSet(plain, items, value) })
 	return s.Err
 }
 
 // indexSetScalar is IndexSetScalar.
-func indexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
-	s := within(c, "index_put_")
+func indexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+	s := newScope(c, "index_put_")
 	defer s.Close()
 	items = s.resolvedItems(items)
-	plain := s.Keep(self.WithLazy(0), nil)
+	plain := s.Track(self.WithLazy(0), nil)
 	if s.Err != nil {
 		return s.Err
 	}
@@ -275,8 +275,8 @@ func (s *scope) resolvedItems(items []ops.IndexItem) []ops.IndexItem {
 }
 
 // toString is ToString of the resolved tensor, with the autograd metadata and names of self.
-func toString(c dispatch.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
-	s := within(c, "to_string")
+func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+	s := newScope(c, "to_string")
 	defer s.Close()
 	made := s.resolved(self)
 	if s.Err != nil {

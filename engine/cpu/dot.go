@@ -35,7 +35,7 @@ func dot(op string, w backend.Dot) error {
 	pieces := max((n+dotPiece-1)/dotPiece, 1)
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	sums := s.Keep(tensor.Empty(op, []int64{pieces}, td, device.Host))
+	sums := s.Track(tensor.Empty(op, []int64{pieces}, td, device.Host))
 	if s.Err != nil {
 		return s.Err
 	}

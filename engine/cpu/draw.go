@@ -24,7 +24,7 @@ func draw(op string, w backend.Drawing) error {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	filled := s.Keep(tensor.EmptyStrided(op, t.Sizes(), shape.PreserveStrides(t.Sizes(), t.Strides()), t.DType(), device.Host))
+	filled := s.Track(tensor.EmptyStrided(op, t.Sizes(), shape.PreserveStrides(t.Sizes(), t.Strides()), t.DType(), device.Host))
 	s.Do(func() error { return w.Generator.Fill(span(filled), each, w.From, false) })
 	s.Do(func() error { return copyTo(op, backend.Copying{To: t, From: filled}) })
 	return s.Err
@@ -35,7 +35,7 @@ func drawCounted(op string, w backend.Drawing) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	rowMajor := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Keep(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
+		return s.Track(tensor.Empty(op, t.Sizes(), t.DType(), device.Host))
 	}
 	to, from := rowMajor(w.To), random.Span{}
 	if w.Each != nil {

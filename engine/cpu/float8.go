@@ -43,5 +43,5 @@ func codes(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsFloat8() {
 		return t
 	}
-	return s.Keep(t.ViewAs(s.Op, dtype.Uint8, t.Sizes(), t.Strides(), t.Offset()))
+	return s.Track(t.ViewAs(s.Op, dtype.Uint8, t.Sizes(), t.Strides(), t.Offset()))
 }

@@ -44,7 +44,7 @@ func histogram(op string, w backend.Histogram) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	dims := int64(len(w.Edges))
-	grid := s.Keep(tensor.Empty(op, []int64{2 * dims}, dtype.Int64, device.Host)) // the edges, and the numbers of bins
+	grid := s.Track(tensor.Empty(op, []int64{2 * dims}, dtype.Int64, device.Host)) // the edges, and the numbers of bins
 	if s.Err != nil {
 		return s.Err
 	}

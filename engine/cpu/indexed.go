@@ -103,21 +103,21 @@ func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) 
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	bytes := s.Keep(tensor.EmptyStrided(op, index.Sizes(), strides, dtype.Int64, device.Host))
-	zero := s.Keep(tensor.Zeros(op, nil, dtype.Int64, device.Host))
+	bytes := s.Track(tensor.EmptyStrided(op, index.Sizes(), strides, dtype.Int64, device.Host))
+	zero := s.Track(tensor.Zeros(op, nil, dtype.Int64, device.Host))
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := s.Keep(bytes.View(op, sizes, strides, 0))
-	zeros := s.Keep(zero.View(op, sizes, none, 0))
-	from := s.Keep(index.View(op, sizes, index.Strides(), index.Offset()))
+	to := s.Track(bytes.View(op, sizes, strides, 0))
+	zeros := s.Track(zero.View(op, sizes, none, 0))
+	from := s.Track(index.View(op, sizes, index.Strides(), index.Offset()))
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	if err := runPlaces(op, locateKernel.Row(dtype.Int64), locateKernel, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p, refusal); err != nil {
 		return nil, err
 	}
-	return s.Give(bytes)
+	return s.Return(bytes)
 }
 
 // checkBounds returns an error for an index with an element out of range: the first of several, whatever the number of threads.

@@ -93,7 +93,7 @@ func selectSet(op string, w backend.Selection) (*tensor.Tensor, error) {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	out := s.Keep(tensor.Empty(op, []int64{m.total()}, d, device.Host))
+	out := s.Track(tensor.Empty(op, []int64{m.total()}, d, device.Host))
 	if s.Err == nil {
 		s.Err = m.move(op, fn, func(p int64, args *maskArgs) {
 			args.to = at(out, m.starts[p])
@@ -102,7 +102,7 @@ func selectSet(op string, w backend.Selection) (*tensor.Tensor, error) {
 			}
 		})
 	}
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // place writes values where a mask is set.

@@ -104,7 +104,7 @@ func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normal
 	for i, to := range w.Sums {
 		s.Do(func() error {
 			of, err := parts.View(op, []int64{count, numbers}, []int64{numbers, 1}, int64(i)*count*numbers)
-			if of = s.Keep(of, err); err != nil {
+			if of = s.Track(of, err); err != nil {
 				return err
 			}
 			return reduce(op, backend.Reduction{Kernel: sumKernel, Compute: to.DType(), Out: [2]*tensor.Tensor{to}, In: of, Mask: []bool{true, false}})

@@ -67,7 +67,7 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 		if self == nil && !w.Beta.Equal(0) {
 			w.Self = c
 		}
-		w.To = s.Keep(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
+		w.To = s.Track(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
 		if s.Err == nil {
 			s.multiply(w)
 		}

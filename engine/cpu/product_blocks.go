@@ -121,7 +121,7 @@ func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
 func (s *products) multiplySlabs(n int64, w backend.Product) {
 	rows := int64(-2)
 	if w.Self != nil {
-		w.Self = s.Keep(view.Expand(s.Op, w.Self, w.To.Sizes()))
+		w.Self = s.Track(view.Expand(s.Op, w.Self, w.To.Sizes()))
 	}
 	for i := int64(0); s.Err == nil && i < w.A.Sizes()[w.A.Dim()-2]; i += n {
 		slab := products{owner.Scope{Op: s.Op}}
@@ -129,7 +129,7 @@ func (s *products) multiplySlabs(n int64, w backend.Product) {
 			if t == nil || slab.Err != nil {
 				return nil
 			}
-			return slab.Keep(view.Narrow(s.Op, t, rows, i, min(n, t.Sizes()[t.Dim()-2]-i)))
+			return slab.Track(view.Narrow(s.Op, t, rows, i, min(n, t.Sizes()[t.Dim()-2]-i)))
 		}
 		p := w
 		if p.To, p.A, p.Self = part(w.To), part(w.A), part(w.Self); slab.Err == nil {

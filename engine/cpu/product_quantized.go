@@ -135,7 +135,7 @@ func (s *products) leftOf(a *tensor.Tensor, d dtype.DType, zero int32) (*tensor.
 
 // rowSums returns the sums of rows, which wrap.
 func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
-	sums := s.Keep(tensor.Empty(s.Op, a.Sizes()[:1], dtype.Int64, device.Host))
+	sums := s.Track(tensor.Empty(s.Op, a.Sizes()[:1], dtype.Int64, device.Host))
 	s.Do(func() error {
 		return reduce(s.Op, backend.Reduction{Kernel: sumKernel, Compute: dtype.Int64, Out: [2]*tensor.Tensor{sums}, In: a, Mask: []bool{false, true}})
 	})
@@ -147,7 +147,7 @@ func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
 
 // eachColumn allocates an item for each of n columns, zeros, and stores the address at at.
 func eachColumn[T any](s *products, n int64, d dtype.DType, at *uintptr) []T {
-	items := s.Keep(tensor.Empty(s.Op, []int64{n + pastColumns}, d, device.Host))
+	items := s.Track(tensor.Empty(s.Op, []int64{n + pastColumns}, d, device.Host))
 	if s.Err != nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ func fillRange(op string, w backend.Range) error {
 	defer s.Close()
 	to := t
 	if d != t.DType() || !t.IsContiguous() {
-		if to = s.Keep(tensor.Empty(op, t.Sizes(), d, device.Host)); s.Err != nil {
+		if to = s.Track(tensor.Empty(op, t.Sizes(), d, device.Host)); s.Err != nil {
 			return s.Err
 		}
 	}
@@ -49,7 +49,7 @@ func fillRange(op string, w backend.Range) error {
 	})
 	switch {
 	case w.Base != nil && d == dtype.Float64:
-		base := s.Keep(tensor.Empty(op, nil, d, device.Host))
+		base := s.Track(tensor.Empty(op, nil, d, device.Host))
 		if s.Err != nil {
 			return s.Err
 		}

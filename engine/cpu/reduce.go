@@ -73,7 +73,7 @@ func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
 	n = (size + step - 1) / step
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	totals := s.Keep(tensor.Empty(op, []int64{n * outputs * kernel.TotalBytes}, dtype.Uint8, device.Host))
+	totals := s.Track(tensor.Empty(op, []int64{n * outputs * kernel.TotalBytes}, dtype.Uint8, device.Host))
 	if s.Err != nil {
 		return s.Err
 	}

@@ -33,7 +33,7 @@ func sort(op string, w backend.Sorting) error {
 		s := owner.Scope{Op: op}
 		part := w
 		for _, t := range []**tensor.Tensor{&part.In, &part.Values, &part.Indices} {
-			*t = s.Keep(view.Narrow(op, *t, int64(dim), i, min(most, all-i)))
+			*t = s.Track(view.Narrow(op, *t, int64(dim), i, min(most, all-i)))
 		}
 		s.Do(func() error { return sortLines(op, part) })
 		s.Close()
@@ -109,16 +109,16 @@ func sortLines(op string, w backend.Sorting) error {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	lines := s.Keep(view.Permute(op, self, order...))
+	lines := s.Track(view.Permute(op, self, order...))
 	if s.Err != nil {
 		return s.Err
 	}
 	in := backend.RowMajor(&s, lines, lines.DType())
 	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
-		targets[i] = s.Keep(view.Permute(op, t, order...))
+		targets[i] = s.Track(view.Permute(op, t, order...))
 		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage() || t == w.Indices && w.Shared) {
-			sorted[i] = s.Keep(tensor.Empty(op, targets[i].Sizes(), t.DType(), device.Host))
+			sorted[i] = s.Track(tensor.Empty(op, targets[i].Sizes(), t.DType(), device.Host))
 		}
 	}
 	rows := self.Numel() / n

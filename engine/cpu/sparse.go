@@ -114,8 +114,8 @@ func group(op string, w backend.Grouping) (backend.Grouped, error) {
 	if s.Err != nil {
 		return backend.Grouped{}, s.Err
 	}
-	order, _ = s.Give(order)
-	places, starts, _ = s.GiveBoth(places, starts)
+	order, _ = s.Return(order)
+	places, starts, _ = s.ReturnBoth(places, starts)
 	return backend.Grouped{Places: places, Order: order, Starts: starts}, nil
 }
 

@@ -210,8 +210,8 @@ func sparseSum(op string, w backend.SparseSum) (backend.CSR, error) {
 	if each(fn); s.Err != nil {
 		return backend.CSR{}, s.Err
 	}
-	made.Compressed, _ = s.Give(made.Compressed)
-	made.Plain, made.Values, _ = s.GiveBoth(made.Plain, made.Values)
+	made.Compressed, _ = s.Return(made.Compressed)
+	made.Plain, made.Values, _ = s.ReturnBoth(made.Plain, made.Values)
 	return made, nil
 }
 
@@ -233,8 +233,8 @@ func sparseSparse(op string, w backend.SparseSparse) (backend.CSR, error) {
 	if s.Err != nil {
 		return backend.CSR{}, s.Err
 	}
-	made.Compressed, _ = s.Give(made.Compressed)
-	made.Plain, made.Values, _ = s.GiveBoth(made.Plain, made.Values)
+	made.Compressed, _ = s.Return(made.Compressed)
+	made.Plain, made.Values, _ = s.ReturnBoth(made.Plain, made.Values)
 	return made, nil
 }
 
@@ -300,8 +300,8 @@ func (s *sparseProduct) run() (made backend.CSR) {
 	})
 	all := int64(0)
 	for _, p := range parts {
-		s.Keep(p.columns, p.err)
-		s.Keep(p.values, nil)
+		s.Track(p.columns, p.err)
+		s.Track(p.values, nil)
 		all += p.found
 	}
 	made = backend.CSR{Compressed: compressed, Plain: s.empty(dtype.Int64, all), Values: s.empty(d, all), Columns: s.B.Columns}
@@ -362,7 +362,7 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) error {
 		columns, values = backend.RowMajorCopy(&inner, head(&inner, columns, p.found), dtype.Int64), backend.RowMajorCopy(&inner, head(&inner, values, p.found), d)
 	}
 	var err error
-	p.columns, p.values, err = inner.GiveBoth(columns, values)
+	p.columns, p.values, err = inner.ReturnBoth(columns, values)
 	return err
 }
 

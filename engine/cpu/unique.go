@@ -44,7 +44,7 @@ func unique(op string, w backend.Distinct) (backend.Groups, error) {
 		group = s.consecutive
 	}
 	rows, counts := group(fn, args)
-	rows, counts, err = s.GiveBoth(rows, counts)
+	rows, counts, err = s.ReturnBoth(rows, counts)
 	return backend.Groups{Rows: rows, Counts: counts}, err
 }
 
@@ -59,9 +59,9 @@ func (s *groups) empty(n int64) (rows, counts *tensor.Tensor) {
 	if !s.Counts {
 		counted = 0
 	}
-	rows = s.Keep(tensor.Empty(s.Op, append([]int64{n}, s.In.Sizes()[1:]...), s.In.DType(), device.Host))
+	rows = s.Track(tensor.Empty(s.Op, append([]int64{n}, s.In.Sizes()[1:]...), s.In.DType(), device.Host))
 	if s.Err == nil {
-		counts = s.Keep(tensor.Empty(s.Op, []int64{counted}, dtype.Int64, device.Host))
+		counts = s.Track(tensor.Empty(s.Op, []int64{counted}, dtype.Int64, device.Host))
 	}
 	return rows, counts
 }
@@ -80,7 +80,7 @@ func (s *groups) sorted(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tenso
 	if s.Err != nil {
 		return nil, nil
 	}
-	scratch := s.Keep(tensor.Empty(s.Op, []int64{2 * args.n * kernel.SortEntry(s.In.DType().Size())}, dtype.Uint8, device.Host))
+	scratch := s.Track(tensor.Empty(s.Op, []int64{2 * args.n * kernel.SortEntry(s.In.DType().Size())}, dtype.Uint8, device.Host))
 	if s.Err != nil {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 	if s.Err != nil || t.Sizes()[0] == n {
 		return t
 	}
-	part := s.Keep(view.Narrow(s.Op, t, 0, 0, n))
+	part := s.Track(view.Narrow(s.Op, t, 0, 0, n))
 	if s.Err != nil {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (a *Autocast) dtype(row int) dtype.DType {
 }
 
 // casting returns the key of autocast where the thread has it enabled for one of the rows, a bit each.
-func (c Ctx) casting(rows int) tensor.Keys {
+func (c Context) casting(rows int) tensor.Keys {
 	if c.modes == nil || c.modes.Autocast.Enabled == [len(AutocastDevices)]bool{} {
 		return 0
 	}
@@ -58,7 +58,7 @@ func (c Ctx) casting(rows int) tensor.Keys {
 }
 
 // castingFor returns c with autocast for the devices of one row alone.
-func (c Ctx) castingFor(row int) Ctx {
+func (c Context) castingFor(row int) Context {
 	m := c.now()
 	for other := range m.Autocast.Enabled {
 		m.Autocast.Enabled[other] = m.Autocast.Enabled[other] && other == row
@@ -69,14 +69,14 @@ func (c Ctx) castingFor(row int) Ctx {
 
 func init() {
 	Register(tensor.Autocast, &Kind{Name: "autocast", Serve: func() Backend {
-		return Serving(castOperands, func(o *Operator) bool { _, listed := policies[o.method]; return listed })
+		return BoxedBackend(castOperands, func(o *Operator) bool { _, listed := policies[o.method]; return listed })
 	}})
 }
 
 // castOperands makes a call past autocast, with its floating-point arguments converted by the operator's policy. Calls that write to one of their
 // arguments keep the dtypes of all.
-func castOperands(c Ctx, call *Call) error {
-	past := c.Past(tensor.Autocast)
+func castOperands(c Context, call *Call) error {
+	past := c.Excluding(tensor.Autocast)
 	row, policy := policyOf(c, call)
 	if policy == AsGiven { // the intermediate ops of a composite operator have policies themselves
 		return call.Run(c.castingFor(row))
@@ -107,7 +107,7 @@ func castOperands(c Ctx, call *Call) error {
 
 // policyOf returns the policy of a call, with its row: that of the first type of device, CUDA first, which has an operand and autocast enabled; row
 // -1 for none.
-func policyOf(c Ctx, call *Call) (row int, p Policy) {
+func policyOf(c Context, call *Call) (row int, p Policy) {
 	of, operands := policies[call.method], call.Operands()
 	for row := len(AutocastDevices) - 1; row >= 0; row-- {
 		if c.modes.Autocast.Enabled[row] && slices.ContainsFunc(operands, func(t *tensor.Tensor) bool { return t.Device().Type == AutocastDevices[row] }) {
@@ -132,7 +132,7 @@ func isEligible(t *tensor.Tensor, row int) bool {
 }
 
 // targetOf returns the dtype that a call's arguments are converted to.
-func targetOf(c Ctx, call *Call, row int, policy Policy) (dtype.DType, error) {
+func targetOf(c Context, call *Call, row int, policy Policy) (dtype.DType, error) {
 	lower := c.modes.Autocast.dtype(row)
 	switch policy {
 	case LowerPrecision:
@@ -162,7 +162,7 @@ func targetOf(c Ctx, call *Call, row int, policy Policy) (dtype.DType, error) {
 	return dtype.Float32, nil
 }
 
-func cast(c Ctx, t *tensor.Tensor, to dtype.DType) (*tensor.Tensor, error) {
+func cast(c Context, t *tensor.Tensor, to dtype.DType) (*tensor.Tensor, error) {
 	return c.ToOptions(t, to, tensor.NoLayout, device.None, false, false, shape.Preserve)
 }
 
@@ -176,7 +176,7 @@ func autocastRow(op, name string) (int, error) {
 }
 
 // SetAutocastEnabled implements the operator set_autocast_enabled.
-func (c Ctx) SetAutocastEnabled(deviceType string, enabled bool) error {
+func (c Context) SetAutocastEnabled(deviceType string, enabled bool) error {
 	const op = "set_autocast_enabled"
 	row, err := autocastRow(op, deviceType)
 	if err != nil {
@@ -186,7 +186,7 @@ func (c Ctx) SetAutocastEnabled(deviceType string, enabled bool) error {
 }
 
 // IsAutocastEnabled implements the operator is_autocast_enabled.
-func (c Ctx) IsAutocastEnabled(deviceType string) (bool, error) {
+func (c Context) IsAutocastEnabled(deviceType string) (bool, error) {
 	row, err := autocastRow("is_autocast_enabled", deviceType)
 	if err != nil {
 		return false, err
@@ -195,7 +195,7 @@ func (c Ctx) IsAutocastEnabled(deviceType string) (bool, error) {
 }
 
 // SetAutocastDtype implements the operator set_autocast_dtype.
-func (c Ctx) SetAutocastDtype(deviceType string, d dtype.DType) error {
+func (c Context) SetAutocastDtype(deviceType string, d dtype.DType) error {
 	const op = "set_autocast_dtype"
 	row, err := autocastRow(op, deviceType)
 	if err != nil {
@@ -208,7 +208,7 @@ func (c Ctx) SetAutocastDtype(deviceType string, d dtype.DType) error {
 }
 
 // GetAutocastDtype implements the operator get_autocast_dtype.
-func (c Ctx) GetAutocastDtype(deviceType string) (dtype.DType, error) {
+func (c Context) GetAutocastDtype(deviceType string) (dtype.DType, error) {
 	row, err := autocastRow("get_autocast_dtype", deviceType)
 	if err != nil {
 		return dtype.None, err
@@ -218,27 +218,27 @@ func (c Ctx) GetAutocastDtype(deviceType string) (dtype.DType, error) {
 }
 
 // SetAutocastCacheEnabled implements the operator set_autocast_cache_enabled.
-func (c Ctx) SetAutocastCacheEnabled(enabled bool) error {
+func (c Context) SetAutocastCacheEnabled(enabled bool) error {
 	return c.set("set_autocast_cache_enabled", func(m *Modes) { m.Autocast.Uncached = !enabled })
 }
 
 // IsAutocastCacheEnabled implements the operator is_autocast_cache_enabled.
-func (c Ctx) IsAutocastCacheEnabled() (bool, error) { return !c.now().Autocast.Uncached, nil }
+func (c Context) IsAutocastCacheEnabled() (bool, error) { return !c.now().Autocast.Uncached, nil }
 
 // AutocastIncrementNesting implements the operator autocast_increment_nesting.
-func (c Ctx) AutocastIncrementNesting() (depth int64, err error) {
+func (c Context) AutocastIncrementNesting() (depth int64, err error) {
 	err = c.set("autocast_increment_nesting", func(m *Modes) { m.Autocast.Nesting++; depth = int64(m.Autocast.Nesting) })
 	return depth, err
 }
 
 // AutocastDecrementNesting implements the operator autocast_decrement_nesting.
-func (c Ctx) AutocastDecrementNesting() (depth int64, err error) {
+func (c Context) AutocastDecrementNesting() (depth int64, err error) {
 	err = c.set("autocast_decrement_nesting", func(m *Modes) { m.Autocast.Nesting--; depth = int64(m.Autocast.Nesting) })
 	return depth, err
 }
 
 // ClearAutocastCache implements the operator clear_autocast_cache.
-func (c Ctx) ClearAutocastCache() error {
+func (c Context) ClearAutocastCache() error {
 	casts.clear()
 	return nil
 }

@@ -30,7 +30,7 @@ type castCache struct {
 }
 
 // isCacheable returns whether conversions of t to a dtype are kept.
-func isCacheable(c Ctx, t *tensor.Tensor, to dtype.DType, row int) bool {
+func isCacheable(c Context, t *tensor.Tensor, to dtype.DType, row int) bool {
 	m := &c.modes.Autocast
 	if m.Uncached || m.Nesting == 0 || to != m.dtype(row) || t.DType() != dtype.Float32 || c.Inferring() {
 		return false
@@ -43,7 +43,7 @@ func isCacheable(c Ctx, t *tensor.Tensor, to dtype.DType, row int) bool {
 }
 
 // castCached converts t to a dtype, or returns another reference to an earlier conversion.
-func castCached(c Ctx, t *tensor.Tensor, to dtype.DType, row int) (*tensor.Tensor, error) {
+func castCached(c Context, t *tensor.Tensor, to dtype.DType, row int) (*tensor.Tensor, error) {
 	if !isCacheable(c, t, to, row) {
 		return cast(c, t, to)
 	}

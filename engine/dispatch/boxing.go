@@ -12,8 +12,8 @@ import (
 // signature converts calls of functions of one type to boxed calls, and back, without reflection: that takes longer than a small operator.
 type signature struct {
 	of  reflect.Type
-	box func(o *Operator, does Boxed) any        // a function of the type, which boxes its calls
-	run func(x *Call, c Ctx, function any) error // calls a function of the type
+	box func(o *Operator, does Boxed) any            // a function of the type, which boxes its calls
+	run func(x *Call, c Context, function any) error // calls a function of the type
 }
 
 type one = *tensor.Tensor
@@ -40,7 +40,7 @@ func byType(list ...signature) map[reflect.Type]signature {
 // The conversions for functions of one to five parameters, which Go cannot write as one.
 
 func ofOne[A any]() signature {
-	type function = func(c Ctx, p1 A) (one, error)
+	type function = func(c Context, p1 A) (one, error)
 	type boxed struct {
 		Call
 		args    [1]any
@@ -49,7 +49,7 @@ func ofOne[A any]() signature {
 		p1      A
 	}
 	box := func(o *Operator, does Boxed) any {
-		return function(func(c Ctx, p1 A) (one, error) {
+		return function(func(c Context, p1 A) (one, error) {
 			x := &boxed{p1: p1}
 			x.args, x.results = [1]any{&x.p1}, [1]any{&x.r}
 			x.Call = Call{o, x.args[:], x.results[:]}
@@ -57,15 +57,15 @@ func ofOne[A any]() signature {
 			return x.r, err
 		})
 	}
-	run := func(x *Call, c Ctx, f any) (err error) {
+	run := func(x *Call, c Context, f any) (err error) {
 		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0))
 		return err
 	}
-	return signature{reflect.TypeFor[func(Ctx, A) (one, error)](), box, run}
+	return signature{reflect.TypeFor[func(Context, A) (one, error)](), box, run}
 }
 
 func ofTwo[A, B any]() signature {
-	type function = func(c Ctx, p1 A, p2 B) (one, error)
+	type function = func(c Context, p1 A, p2 B) (one, error)
 	type boxed struct {
 		Call
 		args    [2]any
@@ -75,7 +75,7 @@ func ofTwo[A, B any]() signature {
 		p2      B
 	}
 	box := func(o *Operator, does Boxed) any {
-		return function(func(c Ctx, p1 A, p2 B) (one, error) {
+		return function(func(c Context, p1 A, p2 B) (one, error) {
 			x := &boxed{p1: p1, p2: p2}
 			x.args, x.results = [2]any{&x.p1, &x.p2}, [1]any{&x.r}
 			x.Call = Call{o, x.args[:], x.results[:]}
@@ -83,15 +83,15 @@ func ofTwo[A, B any]() signature {
 			return x.r, err
 		})
 	}
-	run := func(x *Call, c Ctx, f any) (err error) {
+	run := func(x *Call, c Context, f any) (err error) {
 		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1))
 		return err
 	}
-	return signature{reflect.TypeFor[func(Ctx, A, B) (one, error)](), box, run}
+	return signature{reflect.TypeFor[func(Context, A, B) (one, error)](), box, run}
 }
 
 func ofThree[A, B, C any]() signature {
-	type function = func(c Ctx, p1 A, p2 B, p3 C) (one, error)
+	type function = func(c Context, p1 A, p2 B, p3 C) (one, error)
 	type boxed struct {
 		Call
 		args    [3]any
@@ -102,7 +102,7 @@ func ofThree[A, B, C any]() signature {
 		p3      C
 	}
 	box := func(o *Operator, does Boxed) any {
-		return function(func(c Ctx, p1 A, p2 B, p3 C) (one, error) {
+		return function(func(c Context, p1 A, p2 B, p3 C) (one, error) {
 			x := &boxed{p1: p1, p2: p2, p3: p3}
 			x.args, x.results = [3]any{&x.p1, &x.p2, &x.p3}, [1]any{&x.r}
 			x.Call = Call{o, x.args[:], x.results[:]}
@@ -110,15 +110,15 @@ func ofThree[A, B, C any]() signature {
 			return x.r, err
 		})
 	}
-	run := func(x *Call, c Ctx, f any) (err error) {
+	run := func(x *Call, c Context, f any) (err error) {
 		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2))
 		return err
 	}
-	return signature{reflect.TypeFor[func(Ctx, A, B, C) (one, error)](), box, run}
+	return signature{reflect.TypeFor[func(Context, A, B, C) (one, error)](), box, run}
 }
 
 func ofFour[A, B, C, D any]() signature {
-	type function = func(c Ctx, p1 A, p2 B, p3 C, p4 D) (one, error)
+	type function = func(c Context, p1 A, p2 B, p3 C, p4 D) (one, error)
 	type boxed struct {
 		Call
 		args    [4]any
@@ -130,7 +130,7 @@ func ofFour[A, B, C, D any]() signature {
 		p4      D
 	}
 	box := func(o *Operator, does Boxed) any {
-		return function(func(c Ctx, p1 A, p2 B, p3 C, p4 D) (one, error) {
+		return function(func(c Context, p1 A, p2 B, p3 C, p4 D) (one, error) {
 			x := &boxed{p1: p1, p2: p2, p3: p3, p4: p4}
 			x.args, x.results = [4]any{&x.p1, &x.p2, &x.p3, &x.p4}, [1]any{&x.r}
 			x.Call = Call{o, x.args[:], x.results[:]}
@@ -138,15 +138,15 @@ func ofFour[A, B, C, D any]() signature {
 			return x.r, err
 		})
 	}
-	run := func(x *Call, c Ctx, f any) (err error) {
+	run := func(x *Call, c Context, f any) (err error) {
 		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2), Value[D](x, 3))
 		return err
 	}
-	return signature{reflect.TypeFor[func(Ctx, A, B, C, D) (one, error)](), box, run}
+	return signature{reflect.TypeFor[func(Context, A, B, C, D) (one, error)](), box, run}
 }
 
 func ofFive[A, B, C, D, E any]() signature {
-	type function = func(c Ctx, p1 A, p2 B, p3 C, p4 D, p5 E) (one, error)
+	type function = func(c Context, p1 A, p2 B, p3 C, p4 D, p5 E) (one, error)
 	type boxed struct {
 		Call
 		args    [5]any
@@ -159,7 +159,7 @@ func ofFive[A, B, C, D, E any]() signature {
 		p5      E
 	}
 	box := func(o *Operator, does Boxed) any {
-		return function(func(c Ctx, p1 A, p2 B, p3 C, p4 D, p5 E) (one, error) {
+		return function(func(c Context, p1 A, p2 B, p3 C, p4 D, p5 E) (one, error) {
 			x := &boxed{p1: p1, p2: p2, p3: p3, p4: p4, p5: p5}
 			x.args, x.results = [5]any{&x.p1, &x.p2, &x.p3, &x.p4, &x.p5}, [1]any{&x.r}
 			x.Call = Call{o, x.args[:], x.results[:]}
@@ -167,9 +167,9 @@ func ofFive[A, B, C, D, E any]() signature {
 			return x.r, err
 		})
 	}
-	run := func(x *Call, c Ctx, f any) (err error) {
+	run := func(x *Call, c Context, f any) (err error) {
 		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2), Value[D](x, 3), Value[E](x, 4))
 		return err
 	}
-	return signature{reflect.TypeFor[func(Ctx, A, B, C, D, E) (one, error)](), box, run}
+	return signature{reflect.TypeFor[func(Context, A, B, C, D, E) (one, error)](), box, run}
 }

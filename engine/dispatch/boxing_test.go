@@ -20,14 +20,14 @@ func TestListedSignaturesConvertAsReflection(t *testing.T) {
 			continue
 		}
 		covered[of] = true
-		given := []reflect.Value{reflect.ValueOf(Ctx{})}
+		given := []reflect.Value{reflect.ValueOf(Context{})}
 		for p := 1; p < of.NumIn(); p++ {
 			given = append(given, distinct(of.In(p), p))
 		}
 		for _, want := range []error{nil, errors.New("a failure")} {
 			made := new(tensor.Tensor)
 			var seen [][]any
-			does := func(_ Ctx, call *Call) error {
+			does := func(_ Context, call *Call) error {
 				assert.Same(t, o, call.Operator)
 				var values []any
 				for _, at := range call.Args {
@@ -62,7 +62,7 @@ func TestListedSignaturesConvertAsReflection(t *testing.T) {
 				return []reflect.Value{reflect.ValueOf(made), failure}
 			}).Interface()
 			for _, run := range []func(x *Call) error{
-				func(x *Call) error { return x.run(Ctx{}, function) }, func(x *Call) error { return x.runByReflection(Ctx{}, function) },
+				func(x *Call) error { return x.run(Context{}, function) }, func(x *Call) error { return x.runByReflection(Context{}, function) },
 			} {
 				var result *tensor.Tensor
 				x := &Call{Operator: o, Results: []any{&result}}

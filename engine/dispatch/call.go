@@ -13,7 +13,7 @@ import (
 // A layer that does the same with every operator, or the same with many, need not have a function for each: it is one function of boxed calls.
 
 // Boxed processes a boxed call of such a layer.
-type Boxed func(c Ctx, call *Call) error
+type Boxed func(c Context, call *Call) error
 
 // Call is an operator's call with its arguments as a list.
 type Call struct {
@@ -23,22 +23,22 @@ type Call struct {
 }
 
 // Run calls the operator with the current arguments.
-func (x *Call) Run(c Ctx) error { return x.run(c, x.whole) }
+func (x *Call) Run(c Context) error { return x.run(c, x.whole) }
 
 // Steps runs the composition that the operator is.
-func (x *Call) Steps(c Ctx) error {
+func (x *Call) Steps(c Context) error {
 	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]).Interface())
 }
 
 // run calls a function of the type of the dispatcher's method.
-func (x *Call) run(c Ctx, does any) error {
+func (x *Call) run(c Context, does any) error {
 	if s, listed := signatures[reflect.TypeOf(does)]; listed {
 		return s.run(x, c, does)
 	}
 	return x.runByReflection(c, does)
 }
 
-func (x *Call) runByReflection(c Ctx, does any) error {
+func (x *Call) runByReflection(c Context, does any) error {
 	given := make([]reflect.Value, 1, 1+len(x.Args))
 	given[0] = reflect.ValueOf(c)
 	for _, at := range x.Args {
@@ -79,7 +79,7 @@ type Operator struct {
 	Names    string // the rule for names of dimensions
 	facts    Facts
 	method   string // of the dispatcher, and the field of Backend
-	whole    any    // the dispatcher's method: a function of a Ctx and the parameters that returns the results and an error
+	whole    any    // the dispatcher's method: a function of a Context and the parameters that returns the results and an error
 	steps    *Backend
 }
 
@@ -107,7 +107,7 @@ func (o *Operator) boxedByReflection(does Boxed) reflect.Value {
 				call.Results = append(call.Results, at.Interface())
 			}
 		}
-		if err := does(given[0].Interface().(Ctx), call); err != nil {
+		if err := does(given[0].Interface().(Context), call); err != nil {
 			made[len(made)-1].Set(reflect.ValueOf(err))
 		}
 		return made
@@ -152,8 +152,8 @@ var fields = sync.OnceValue(func() map[string]int {
 	return places
 })
 
-// Serving returns a Backend that routes every operator for which serves(o) is true to the boxed function does.
-func Serving(does Boxed, serves func(o *Operator) bool) (b Backend) {
+// BoxedBackend returns a Backend that routes every operator for which serves(o) is true to the boxed function does.
+func BoxedBackend(does Boxed, serves func(o *Operator) bool) (b Backend) {
 	backend, places := reflect.ValueOf(&b).Elem(), fields()
 	for i := range operators {
 		o := &operators[i]

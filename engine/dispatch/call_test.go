@@ -14,11 +14,11 @@ import (
 func TestBoxedTensorKind(t *testing.T) {
 	const counted = tensor.Extension2
 	calls := map[string]int{}
-	Register(counted, &Kind{Name: "counted", Backend: Serving(func(c Ctx, call *Call) error {
+	Register(counted, &Kind{Name: "counted", Backend: BoxedBackend(func(c Context, call *Call) error {
 		calls[call.Name]++
-		return call.Run(c.Past(counted))
+		return call.Run(c.Excluding(counted))
 	}, func(o *Operator) bool { return o.Name != "sort" })})
-	var c Ctx
+	var c Context
 	x := vector(t, 1, 2).Alias()
 	defer x.Release()
 	x.SetKeys(counted, nil)
@@ -38,7 +38,7 @@ func TestArgumentsOfBoxedCalls(t *testing.T) {
 	x := a.Alias()
 	defer x.Release()
 	x.SetKeys(seen, nil)
-	Register(seen, &Kind{Name: "seen", Backend: Serving(func(c Ctx, call *Call) error {
+	Register(seen, &Kind{Name: "seen", Backend: BoxedBackend(func(c Context, call *Call) error {
 		assert.Equal(t, []*tensor.Tensor{x, b}, call.Operands())
 		assert.Equal(t, -1, Given(call, "keepdim", -1))
 		assert.Equal(t, int64(0), Given(call, "dim", int64(7)))
@@ -49,7 +49,7 @@ func TestArgumentsOfBoxedCalls(t *testing.T) {
 		assert.Equal(t, []*tensor.Tensor{x, b}, call.Operands())
 		return err
 	}, func(o *Operator) bool { return o.Name == "cat" })})
-	var c Ctx
+	var c Context
 	made, err := c.Cat(nil, []*tensor.Tensor{x, b}, 0)
 	require.NoError(t, err)
 	defer made.Release()

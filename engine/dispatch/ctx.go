@@ -1,4 +1,4 @@
-// Package dispatch is the dispatcher: Ctx has a method for each operator. A call with dense tensors without dispatch keys goes
+// Package dispatch is the dispatcher: Context has a method for each operator. A call with dense tensors without dispatch keys goes
 // directly to the operator in engine/ops or engine/composite; a call with a key goes to the backend of the first key.
 //
 // The methods and the table of backends are generated from the operator schemas and the functions of engine/ops.
@@ -14,27 +14,27 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Ctx is the state of a call in addition to its arguments.
-type Ctx struct {
+// Context is the state of a call in addition to its arguments.
+type Context struct {
 	passed tensor.Keys // layers that the call has left behind
 	modes  *Modes      // of the calling thread; nil for the initial modes
 }
 
-// Past returns c for calls that a backend makes on the same tensors: the layers of k are behind them.
-func (c Ctx) Past(k tensor.Keys) Ctx {
+// Excluding returns c for calls that a backend makes on the same tensors: the layers of k are behind them.
+func (c Context) Excluding(k tensor.Keys) Context {
 	c.passed |= k
 	return c
 }
 
-// ahead returns the first dispatch key that the call has not handled, or 0 when it is to call the operator.
-func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
+// highestKey returns the first dispatch key that the call has not handled, or 0 when it is to call the operator.
+func (c Context) highestKey(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
 
 // quantized reports whether the dispatch key of quantized tensors is handled next. Other keys, such as that of inference tensors, can come first.
-func (c Ctx) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
+func (c Context) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
 
 // Plain reports whether a call on tensors, which may be nil, is dispatched directly to the operator: no dispatch key is left except that of
 // gradients, with autograd off.
-func (c Ctx) Plain(list ...*tensor.Tensor) bool {
+func (c Context) Plain(list ...*tensor.Tensor) bool {
 	ahead := (keysOf(list) | c.casting(1<<len(AutocastDevices)-1)) &^ c.passed
 	return ahead == 0 || ahead == tensor.Gradient && !c.Recording()
 }
@@ -121,8 +121,8 @@ func awake(key tensor.Keys) *Kind {
 
 func backendOf(key tensor.Keys) *Backend { return &kindOf(key).Backend }
 
-// Refused returns the error for an operator without a kernel for a dispatch key.
-func Refused(op string, key tensor.Keys) error {
+// Unsupported returns the error for an operator without a kernel for a dispatch key.
+func Unsupported(op string, key tensor.Keys) error {
 	k := kindOf(key)
 	refused := status.NotImplementedf
 	if of := k.Errors[op]; of != nil {
@@ -144,29 +144,29 @@ func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
 		case all&tensor.Quantized != 0:
 			return status.NotImplementedf("%s: %s and quantized tensors cannot be mixed in one call; convert with to_dense() or dequantize()", op, kindOf(key).Name)
 		case all&tensor.Named != 0:
-			return Refused(op, tensor.Named)
+			return Unsupported(op, tensor.Named)
 		}
 	}
 	if !found {
-		return Refused(op, key)
+		return Unsupported(op, key)
 	}
 	return nil
 }
 
-// wrote increments the version of an output tensor.
-func wrote(t *tensor.Tensor) {
+// bumpVersion increments the version of an output tensor.
+func bumpVersion(t *tensor.Tensor) {
 	if t != nil {
-		t.Wrote()
+		t.BumpVersion()
 	}
 }
 
-// Wrote increments the versions of the outputs that a composite operator wrote itself, not through the dispatcher, unless err is not nil.
-func Wrote(err error, outs ...*tensor.Tensor) {
+// BumpVersion increments the versions of the outputs that a composite operator wrote itself, not through the dispatcher, unless err is not nil.
+func BumpVersion(err error, outs ...*tensor.Tensor) {
 	for _, t := range outs {
 		if err == nil {
-			wrote(t)
+			bumpVersion(t)
 		}
 	}
 }
 
-func wroteBytes(s *storage.Storage) { s.Wrote() }
+func bumpStorageVersion(s *storage.Storage) { s.BumpVersion() }

@@ -25,7 +25,7 @@ type entry struct {
 
 // DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype, with
 // tab-separated fields: the operator, which of the three the line describes, its name, and one word.
-func (c Ctx) DispatchTable(name string) (string, error) {
+func (c Context) DispatchTable(name string) (string, error) {
 	var b strings.Builder
 	for i := range entries {
 		if e := &entries[i]; e.id == name || strings.HasPrefix(e.id, name+".") && !strings.Contains(e.id[len(name)+1:], ".") {

@@ -28,24 +28,26 @@ func scale(values *tensor.Tensor, factor float64) *tensor.Tensor {
 func factorOf(t *tensor.Tensor) float64 { return t.State().(float64) }
 
 // dense is the plain tensor that a scaled one represents.
-func dense(c Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
+func dense(c Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	factor, err := tensor.WrappedNumber(dtype.FloatScalar(factorOf(t)))
 	if err != nil {
 		return nil, err
 	}
 	defer factor.Release()
-	return c.Past(scaled).Mul(nil, t, factor)
+	return c.Excluding(scaled).Mul(nil, t, factor)
 }
 
 func init() {
 	Register(scaled, &Kind{Name: "scaled", Instead: "clone() returns a dense one", Backend: Backend{
-		Mul: func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+		Mul: func(c Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 			if out == nil && other.IsWrappedNumber() {
 				return scale(self, factorOf(self)*other.Item().Float()), nil
 			}
-			return nil, Refused("mul", scaled)
+			return nil, Unsupported("mul", scaled)
 		},
-		Clone: func(c Ctx, self *tensor.Tensor, _ shape.MemoryFormat) (*tensor.Tensor, error) { return dense(c, self) },
+		Clone: func(c Context, self *tensor.Tensor, _ shape.MemoryFormat) (*tensor.Tensor, error) {
+			return dense(c, self)
+		},
 	}})
 }
 
@@ -61,7 +63,7 @@ func vector(t *testing.T, values ...float64) *tensor.Tensor {
 }
 
 func TestUserDefinedTensorKind(t *testing.T) {
-	var c Ctx
+	var c Context
 	x := scale(vector(t, 1, 2), 3)
 	defer x.Release()
 	two, err := tensor.WrappedNumber(dtype.IntScalar(2))
@@ -82,7 +84,7 @@ func TestUserDefinedTensorKind(t *testing.T) {
 }
 
 func TestOperatorsWithoutAKernelForAKind(t *testing.T) {
-	var c Ctx
+	var c Context
 	x := scale(vector(t, 1, 2), 3)
 	defer x.Release()
 	plain := vector(t, 1, 2)
@@ -104,7 +106,7 @@ func TestOperatorsWithoutAKernelForAKind(t *testing.T) {
 
 // Writes to outputs increment the version; functional calls do not.
 func TestWritesAreCounted(t *testing.T) {
-	var c Ctx
+	var c Context
 	x, y := vector(t, 1, 2), vector(t, 3, 4)
 	before := x.Storage().Version()
 	fresh, err := c.Add(nil, x, y, dtype.IntScalar(1))

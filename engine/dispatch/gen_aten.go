@@ -13,8 +13,8 @@ import (
 )
 
 // Add implements the operator add.
-func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Add
 		if err = checkKeys("add", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -23,14 +23,14 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 	}
 	r0, err = ops.Add(out, self, other, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Sub implements the operator sub.
-func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Sub
 		if err = checkKeys("sub", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -39,14 +39,14 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 	}
 	r0, err = ops.Sub(out, self, other, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Rsub implements the operator rsub.
-func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+func (c Context) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Rsub
 		if err = checkKeys("rsub", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -57,8 +57,8 @@ func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Te
 }
 
 // Mul implements the operator mul.
-func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Mul
 		if err = checkKeys("mul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -67,14 +67,14 @@ func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.Mul(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Div implements the operator div.
-func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Div
 		if err = checkKeys("div", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -83,14 +83,14 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 	}
 	r0, err = ops.Div(out, self, other, rounding)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // TrueDivide implements the operator true_divide.
-func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).TrueDivide
 		if err = checkKeys("true_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -99,14 +99,14 @@ func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.TrueDivide(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // FloorDivide implements the operator floor_divide.
-func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).FloorDivide
 		if err = checkKeys("floor_divide", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -115,14 +115,14 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	}
 	r0, err = ops.FloorDivide(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Remainder implements the operator remainder.
-func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Remainder
 		if err = checkKeys("remainder", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -131,14 +131,14 @@ func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	}
 	r0, err = ops.Remainder(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Fmod implements the operator fmod.
-func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Fmod
 		if err = checkKeys("fmod", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -147,14 +147,14 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.Fmod(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Pow implements the operator pow.
-func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
+func (c Context) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
 		does := backendOf(key).Pow
 		if err = checkKeys("pow", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
 			return
@@ -163,14 +163,14 @@ func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err err
 	}
 	r0, err = ops.Pow(out, self, exponent)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // FloatPower implements the operator float_power.
-func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
+func (c Context) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(exponent)); key != 0 {
 		does := backendOf(key).FloatPower
 		if err = checkKeys("float_power", key, keys(self)|keys(exponent), keys(out)|keys(self)|keys(exponent), does != nil); err != nil {
 			return
@@ -179,14 +179,14 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 	}
 	r0, err = ops.FloatPower(out, self, exponent)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Neg implements the operator neg.
-func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Neg
 		if err = checkKeys("neg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -195,14 +195,14 @@ func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Neg(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Positive implements the operator positive.
-func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Positive
 		if err = checkKeys("positive", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -213,8 +213,8 @@ func (c Ctx) Positive(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Square implements the operator square.
-func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Square
 		if err = checkKeys("square", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -223,14 +223,14 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Square(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Reciprocal implements the operator reciprocal.
-func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Reciprocal
 		if err = checkKeys("reciprocal", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -239,14 +239,14 @@ func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.Reciprocal(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Abs implements the operator abs.
-func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Abs
 		if err = checkKeys("abs", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -255,14 +255,14 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Abs(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Sign implements the operator sign.
-func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Sign
 		if err = checkKeys("sign", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -271,14 +271,14 @@ func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Sign(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Sgn implements the operator sgn.
-func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Sgn
 		if err = checkKeys("sgn", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -287,14 +287,14 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Sgn(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Copysign implements the operator copysign.
-func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Copysign
 		if err = checkKeys("copysign", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -303,14 +303,14 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 	}
 	r0, err = ops.Copysign(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Addcmul implements the operator addcmul.
-func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
+func (c Context) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		does := backendOf(key).Addcmul
 		if err = checkKeys("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
 			return
@@ -319,14 +319,14 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 	}
 	r0, err = ops.Addcmul(out, self, tensor1, tensor2, value)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Addcdiv implements the operator addcdiv.
-func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
+func (c Context) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		does := backendOf(key).Addcdiv
 		if err = checkKeys("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2), keys(out)|keys(self)|keys(tensor1)|keys(tensor2), does != nil); err != nil {
 			return
@@ -335,14 +335,14 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 	}
 	r0, err = ops.Addcdiv(out, self, tensor1, tensor2, value)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Lerp implements the operator lerp.
-func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
+func (c Context) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
 		does := backendOf(key).Lerp
 		if err = checkKeys("lerp", key, keys(self)|keys(end)|keys(weight), keys(out)|keys(self)|keys(end)|keys(weight), does != nil); err != nil {
 			return
@@ -351,269 +351,269 @@ func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.Lerp(out, self, end, weight)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SetRequiresGrad implements the operator set_requires_grad.
-func (c Ctx) SetRequiresGrad(self *tensor.Tensor, on bool) error {
+func (c Context) SetRequiresGrad(self *tensor.Tensor, on bool) error {
 	return recorded.SetRequiresGrad(c, self, on)
 }
 
 // RequiresGrad implements the operator requires_grad.
-func (c Ctx) RequiresGrad(self *tensor.Tensor) (bool, error) {
+func (c Context) RequiresGrad(self *tensor.Tensor) (bool, error) {
 	return recorded.RequiresGrad(c, self)
 }
 
 // IsLeaf implements the operator is_leaf.
-func (c Ctx) IsLeaf(self *tensor.Tensor) (bool, error) {
+func (c Context) IsLeaf(self *tensor.Tensor) (bool, error) {
 	return recorded.IsLeaf(c, self)
 }
 
 // OutputNr implements the operator output_nr.
-func (c Ctx) OutputNr(self *tensor.Tensor) (int64, error) {
+func (c Context) OutputNr(self *tensor.Tensor) (int64, error) {
 	return recorded.OutputNr(c, self)
 }
 
 // GradFnName implements the operator grad_fn_name.
-func (c Ctx) GradFnName(self *tensor.Tensor) (string, error) {
+func (c Context) GradFnName(self *tensor.Tensor) (string, error) {
 	return recorded.GradFnName(c, self)
 }
 
 // Grad implements the operator grad.
-func (c Ctx) Grad(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Context) Grad(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return recorded.Grad(c, self)
 }
 
 // SetGrad implements the operator set_grad.
-func (c Ctx) SetGrad(self, grad *tensor.Tensor) error {
+func (c Context) SetGrad(self, grad *tensor.Tensor) error {
 	return recorded.SetGrad(c, self, grad)
 }
 
 // SetData implements the operator set_data_.
-func (c Ctx) SetData(self, data *tensor.Tensor) error {
+func (c Context) SetData(self, data *tensor.Tensor) error {
 	return recorded.SetData(c, self, data)
 }
 
 // RetainGrad implements the operator retain_grad.
-func (c Ctx) RetainGrad(self *tensor.Tensor) error {
+func (c Context) RetainGrad(self *tensor.Tensor) error {
 	return recorded.RetainGrad(c, self)
 }
 
 // RetainsGrad implements the operator retains_grad.
-func (c Ctx) RetainsGrad(self *tensor.Tensor) (bool, error) {
+func (c Context) RetainsGrad(self *tensor.Tensor) (bool, error) {
 	return recorded.RetainsGrad(c, self)
 }
 
 // DetachInplace implements the operator detach_.
-func (c Ctx) DetachInplace(self *tensor.Tensor) error {
+func (c Context) DetachInplace(self *tensor.Tensor) error {
 	return recorded.DetachInplace(c, self)
 }
 
 // Backward implements the operator backward.
-func (c Ctx) Backward(tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
+func (c Context) Backward(tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
 	return recorded.Backward(c, tensors, grads, retain, create, inputs)
 }
 
 // AutogradGrad implements the operator autograd_grad.
-func (c Ctx) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+func (c Context) AutogradGrad(outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	return recorded.AutogradGrad(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
 // GraphReads implements the operator graph_reads.
-func (c Ctx) GraphReads(outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Context) GraphReads(outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return recorded.GraphReads(c, outputs, inputs)
 }
 
 // GraphWrites implements the operator graph_writes.
-func (c Ctx) GraphWrites(outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
+func (c Context) GraphWrites(outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
 	return recorded.GraphWrites(c, outputs, inputs, capture)
 }
 
 // GradFn implements the operator grad_fn.
-func (c Ctx) GradFn(self *tensor.Tensor) (tensor.Node, error) {
+func (c Context) GradFn(self *tensor.Tensor) (tensor.Node, error) {
 	return recorded.GradFn(c, self)
 }
 
 // GradientEdge implements the operator gradient_edge.
-func (c Ctx) GradientEdge(self *tensor.Tensor) (tensor.Node, int64, error) {
+func (c Context) GradientEdge(self *tensor.Tensor) (tensor.Node, int64, error) {
 	return recorded.GradientEdge(c, self)
 }
 
 // NodeName implements the operator node_name.
-func (c Ctx) NodeName(self tensor.Node) (string, error) {
+func (c Context) NodeName(self tensor.Node) (string, error) {
 	return recorded.NodeName(c, self)
 }
 
 // NodeId implements the operator node_id.
-func (c Ctx) NodeId(self tensor.Node) (int64, error) {
+func (c Context) NodeId(self tensor.Node) (int64, error) {
 	return recorded.NodeId(c, self)
 }
 
 // NodeWeak implements the operator node_weak.
-func (c Ctx) NodeWeak(self tensor.Node) (tensor.Node, error) {
+func (c Context) NodeWeak(self tensor.Node) (tensor.Node, error) {
 	return recorded.NodeWeak(c, self)
 }
 
 // NodeEdges implements the operator node_edges.
-func (c Ctx) NodeEdges(self tensor.Node) (int64, error) {
+func (c Context) NodeEdges(self tensor.Node) (int64, error) {
 	return recorded.NodeEdges(c, self)
 }
 
 // NodeEdge implements the operator node_edge.
-func (c Ctx) NodeEdge(self tensor.Node, i int64) (tensor.Node, int64, error) {
+func (c Context) NodeEdge(self tensor.Node, i int64) (tensor.Node, int64, error) {
 	return recorded.NodeEdge(c, self, i)
 }
 
 // NodeVariable implements the operator node_variable.
-func (c Ctx) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
+func (c Context) NodeVariable(self tensor.Node) (*tensor.Tensor, error) {
 	return recorded.NodeVariable(c, self)
 }
 
 // NodeResult implements the operator node_result.
-func (c Ctx) NodeResult(self tensor.Node, output int64) (*tensor.Tensor, error) {
+func (c Context) NodeResult(self tensor.Node, output int64) (*tensor.Tensor, error) {
 	return recorded.NodeResult(c, self, output)
 }
 
 // NodeSaved implements the operator node_saved.
-func (c Ctx) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
+func (c Context) NodeSaved(self tensor.Node) ([]*tensor.Tensor, error) {
 	return recorded.NodeSaved(c, self)
 }
 
 // NodeSavedNames implements the operator node_saved_names.
-func (c Ctx) NodeSavedNames(self tensor.Node) (string, error) {
+func (c Context) NodeSavedNames(self tensor.Node) (string, error) {
 	return recorded.NodeSavedNames(c, self)
 }
 
 // NodeSavedAs implements the operator node_saved_as.
-func (c Ctx) NodeSavedAs(self tensor.Node, name string) ([]*tensor.Tensor, error) {
+func (c Context) NodeSavedAs(self tensor.Node, name string) ([]*tensor.Tensor, error) {
 	return recorded.NodeSavedAs(c, self, name)
 }
 
 // NodePackSaved implements the operator node_pack_saved.
-func (c Ctx) NodePackSaved(self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
+func (c Context) NodePackSaved(self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
 	return recorded.NodePackSaved(c, self, name, i, pack, unpack, drop, data, deleter)
 }
 
 // NodeCall implements the operator node_call.
-func (c Ctx) NodeCall(self tensor.Node, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func (c Context) NodeCall(self tensor.Node, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return recorded.NodeCall(c, self, grads)
 }
 
 // NodeSetContext implements the operator node_set_context.
-func (c Ctx) NodeSetContext(self tensor.Node, data, deleter uintptr) error {
+func (c Context) NodeSetContext(self tensor.Node, data, deleter uintptr) error {
 	return recorded.NodeSetContext(c, self, data, deleter)
 }
 
 // NodeContext implements the operator node_context.
-func (c Ctx) NodeContext(self tensor.Node) (uintptr, error) {
+func (c Context) NodeContext(self tensor.Node) (uintptr, error) {
 	return recorded.NodeContext(c, self)
 }
 
 // RegisterHook implements the operator register_hook.
-func (c Ctx) RegisterHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
+func (c Context) RegisterHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterHook(c, self, function, data, deleter)
 }
 
 // RegisterMultiGradHook implements the operator register_multi_grad_hook.
-func (c Ctx) RegisterMultiGradHook(tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
+func (c Context) RegisterMultiGradHook(tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterMultiGradHook(c, tensors, first, function, data, deleter)
 }
 
 // RegisterPostAccumulateGradHook implements the operator register_post_accumulate_grad_hook.
-func (c Ctx) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
+func (c Context) RegisterPostAccumulateGradHook(self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	return recorded.RegisterPostAccumulateGradHook(c, self, function, data, deleter)
 }
 
 // NodeRegisterHook implements the operator node_register_hook.
-func (c Ctx) NodeRegisterHook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
+func (c Context) NodeRegisterHook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterHook(c, self, function, data, deleter)
 }
 
 // NodeRegisterPrehook implements the operator node_register_prehook.
-func (c Ctx) NodeRegisterPrehook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
+func (c Context) NodeRegisterPrehook(self tensor.Node, function, data, deleter uintptr) (int64, error) {
 	return recorded.NodeRegisterPrehook(c, self, function, data, deleter)
 }
 
 // RemoveHook implements the operator remove_hook.
-func (c Ctx) RemoveHook(number int64) error {
+func (c Context) RemoveHook(number int64) error {
 	return recorded.RemoveHook(c, number)
 }
 
 // PushSavedTensorsHooks implements the operator push_saved_tensors_hooks.
-func (c Ctx) PushSavedTensorsHooks(pack, unpack, drop, data, deleter uintptr) error {
+func (c Context) PushSavedTensorsHooks(pack, unpack, drop, data, deleter uintptr) error {
 	return recorded.PushSavedTensorsHooks(c, pack, unpack, drop, data, deleter)
 }
 
 // PopSavedTensorsHooks implements the operator pop_saved_tensors_hooks.
-func (c Ctx) PopSavedTensorsHooks() error {
+func (c Context) PopSavedTensorsHooks() error {
 	return recorded.PopSavedTensorsHooks(c)
 }
 
 // RecordFunction implements the operator record_function.
-func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+func (c Context) RecordFunction(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 }
 
 // RecordFunctionWeak implements the operator record_function_weak.
-func (c Ctx) RecordFunctionWeak(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+func (c Context) RecordFunctionWeak(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	return recorded.RecordFunctionWeak(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 }
 
 // GetVersion implements the operator get_version.
-func (c Ctx) GetVersion(self *tensor.Tensor) (int64, error) {
+func (c Context) GetVersion(self *tensor.Tensor) (int64, error) {
 	return recorded.GetVersion(c, self)
 }
 
 // IncrementVersion implements the operator increment_version.
-func (c Ctx) IncrementVersion(self *tensor.Tensor) error {
+func (c Context) IncrementVersion(self *tensor.Tensor) error {
 	return recorded.IncrementVersion(c, self)
 }
 
 // SetDetectAnomaly implements the operator set_detect_anomaly.
-func (c Ctx) SetDetectAnomaly(enabled, checkNan bool) error {
+func (c Context) SetDetectAnomaly(enabled, checkNan bool) error {
 	return recorded.SetDetectAnomaly(c, enabled, checkNan)
 }
 
 // IsAnomalyEnabled implements the operator is_anomaly_enabled.
-func (c Ctx) IsAnomalyEnabled() (bool, error) {
+func (c Context) IsAnomalyEnabled() (bool, error) {
 	return recorded.IsAnomalyEnabled(c)
 }
 
 // IsAnomalyCheckNanEnabled implements the operator is_anomaly_check_nan_enabled.
-func (c Ctx) IsAnomalyCheckNanEnabled() (bool, error) {
+func (c Context) IsAnomalyCheckNanEnabled() (bool, error) {
 	return recorded.IsAnomalyCheckNanEnabled(c)
 }
 
 // SetAnomalyWatcher implements the operator set_anomaly_watcher.
-func (c Ctx) SetAnomalyWatcher(function, data uintptr) error {
+func (c Context) SetAnomalyWatcher(function, data uintptr) error {
 	return recorded.SetAnomalyWatcher(c, function, data)
 }
 
 // NewHandle implements the operator new_handle.
-func (c Ctx) NewHandle(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Context) NewHandle(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return recorded.NewHandle(c, self)
 }
 
 // IsGrad implements the operator is_grad.
-func (c Ctx) IsGrad(self, other *tensor.Tensor) (bool, error) {
+func (c Context) IsGrad(self, other *tensor.Tensor) (bool, error) {
 	return recorded.IsGrad(c, self, other)
 }
 
 // Untracked implements the operator untracked.
-func (c Ctx) Untracked(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Context) Untracked(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return recorded.Untracked(c, self)
 }
 
 // IsInference implements the operator is_inference.
-func (c Ctx) IsInference(self *tensor.Tensor) (bool, error) {
+func (c Context) IsInference(self *tensor.Tensor) (bool, error) {
 	return recorded.IsInference(c, self)
 }
 
 // Eq implements the operator eq.
-func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Eq
 		if err = checkKeys("eq", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -622,14 +622,14 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.Eq(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Ne implements the operator ne.
-func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Ne
 		if err = checkKeys("ne", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -638,14 +638,14 @@ func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.Ne(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Lt implements the operator lt.
-func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Lt
 		if err = checkKeys("lt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -654,14 +654,14 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.Lt(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Le implements the operator le.
-func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Le
 		if err = checkKeys("le", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -670,14 +670,14 @@ func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.Le(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Gt implements the operator gt.
-func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Gt
 		if err = checkKeys("gt", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -686,14 +686,14 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.Gt(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Ge implements the operator ge.
-func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Ge
 		if err = checkKeys("ge", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -702,14 +702,14 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.Ge(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Equal implements the operator equal.
-func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+func (c Context) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Equal
 		if err = checkKeys("equal", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -720,8 +720,8 @@ func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 }
 
 // Isclose implements the operator isclose.
-func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+func (c Context) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Isclose
 		if err = checkKeys("isclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -732,8 +732,8 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 }
 
 // Allclose implements the operator allclose.
-func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
-	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+func (c Context) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
+	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Allclose
 		if err = checkKeys("allclose", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -744,8 +744,8 @@ func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan b
 }
 
 // Isnan implements the operator isnan.
-func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Isnan
 		if err = checkKeys("isnan", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -756,8 +756,8 @@ func (c Ctx) Isnan(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Isinf implements the operator isinf.
-func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Isinf
 		if err = checkKeys("isinf", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -768,8 +768,8 @@ func (c Ctx) Isinf(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Isfinite implements the operator isfinite.
-func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Isfinite
 		if err = checkKeys("isfinite", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -780,8 +780,8 @@ func (c Ctx) Isfinite(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Isreal implements the operator isreal.
-func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Isreal
 		if err = checkKeys("isreal", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -792,8 +792,8 @@ func (c Ctx) Isreal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Isposinf implements the operator isposinf.
-func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Isposinf
 		if err = checkKeys("isposinf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -802,14 +802,14 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Isposinf(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Isneginf implements the operator isneginf.
-func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Isneginf
 		if err = checkKeys("isneginf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -818,14 +818,14 @@ func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Isneginf(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Signbit implements the operator signbit.
-func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Signbit
 		if err = checkKeys("signbit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -834,14 +834,14 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Signbit(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ComplexParts implements the operator complex.
-func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(re) | keys(im)); key != 0 {
+func (c Context) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(re) | keys(im)); key != 0 {
 		does := backendOf(key).ComplexParts
 		if err = checkKeys("complex", key, keys(re)|keys(im), keys(out)|keys(re)|keys(im), does != nil); err != nil {
 			return
@@ -850,14 +850,14 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 	}
 	r0, err = ops.ComplexParts(out, re, im)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Polar implements the operator polar.
-func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
+func (c Context) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
 		does := backendOf(key).Polar
 		if err = checkKeys("polar", key, keys(abs)|keys(angle), keys(out)|keys(abs)|keys(angle), does != nil); err != nil {
 			return
@@ -866,14 +866,14 @@ func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.Polar(out, abs, angle)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Real implements the operator real.
-func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Real
 		if err = checkKeys("real", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -884,8 +884,8 @@ func (c Ctx) Real(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Imag implements the operator imag.
-func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Imag
 		if err = checkKeys("imag", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -896,8 +896,8 @@ func (c Ctx) Imag(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // ViewAsReal implements the operator view_as_real.
-func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).ViewAsReal
 		if err = checkKeys("view_as_real", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -908,8 +908,8 @@ func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // ViewAsComplex implements the operator view_as_complex.
-func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		does := backendOf(key).ViewAsComplex
 		if err = checkKeys("view_as_complex", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -920,8 +920,8 @@ func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Conj implements the operator conj.
-func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Conj
 		if err = checkKeys("conj", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -932,8 +932,8 @@ func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // NegView implements the operator neg_view.
-func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NegView
 		if err = checkKeys("neg_view", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -944,8 +944,8 @@ func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // ConjPhysical implements the operator conj_physical.
-func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).ConjPhysical
 		if err = checkKeys("conj_physical", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -954,14 +954,14 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.ConjPhysical(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ResolveConj implements the operator resolve_conj.
-func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).ResolveConj
 		if err = checkKeys("resolve_conj", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -972,8 +972,8 @@ func (c Ctx) ResolveConj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // ResolveNeg implements the operator resolve_neg.
-func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).ResolveNeg
 		if err = checkKeys("resolve_neg", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -984,8 +984,8 @@ func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Angle implements the operator angle.
-func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Angle
 		if err = checkKeys("angle", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -994,14 +994,14 @@ func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Angle(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Clone implements the operator clone.
-func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Clone
 		if err = checkKeys("clone", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1012,8 +1012,8 @@ func (c Ctx) Clone(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor
 }
 
 // Contiguous implements the operator contiguous.
-func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Contiguous
 		if err = checkKeys("contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1024,8 +1024,8 @@ func (c Ctx) Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.T
 }
 
 // ToOptions implements the operator to.
-func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
+func (c Context) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | layout.Keys()); key != 0 {
 		does := backendOf(key).ToOptions
 		if err = checkKeys("to", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1036,8 +1036,8 @@ func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 }
 
 // Copy implements the operator copy_.
-func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
-	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+func (c Context) Copy(self, src *tensor.Tensor, async bool) (err error) {
+	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		does := backendOf(key).Copy
 		if err = checkKeys("copy_", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
@@ -1046,14 +1046,14 @@ func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	}
 	err = ops.Copy(self, src, async)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // Fill implements the operator fill.
-func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(value)); key != 0 {
+func (c Context) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(value)); key != 0 {
 		does := backendOf(key).Fill
 		if err = checkKeys("fill", key, keys(self)|keys(value), keys(out)|keys(self)|keys(value), does != nil); err != nil {
 			return
@@ -1062,14 +1062,14 @@ func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.Fill(out, self, value)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Zero implements the operator zero_.
-func (c Ctx) Zero(self *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Zero(self *tensor.Tensor) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Zero
 		if err = checkKeys("zero_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1078,14 +1078,14 @@ func (c Ctx) Zero(self *tensor.Tensor) (err error) {
 	}
 	err = ops.Zero(self)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // Item implements the operator item.
-func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Item
 		if err = checkKeys("item", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1096,8 +1096,8 @@ func (c Ctx) Item(self *tensor.Tensor) (r0 dtype.Scalar, err error) {
 }
 
 // IsContiguous implements the operator is_contiguous.
-func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).IsContiguous
 		if err = checkKeys("is_contiguous", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1108,8 +1108,8 @@ func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, e
 }
 
 // IsSetTo implements the operator is_set_to.
-func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).IsSetTo
 		if err = checkKeys("is_set_to", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -1120,8 +1120,8 @@ func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 }
 
 // Resize implements the operator resize_.
-func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Resize
 		if err = checkKeys("resize_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1133,8 +1133,8 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 }
 
 // ResizeAs implements the operator resize_as_.
-func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
-	if key := c.ahead(keys(self) | keys(template)); key != 0 {
+func (c Context) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
+	if key := c.highestKey(keys(self) | keys(template)); key != 0 {
 		does := backendOf(key).ResizeAs
 		if err = checkKeys("resize_as_", key, tensor.Sparse, keys(self)|keys(template), does != nil); err != nil {
 			return
@@ -1146,8 +1146,8 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 }
 
 // Set implements the operator set_.
-func (c Ctx) Set(self *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Set(self *tensor.Tensor) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Set
 		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1156,14 +1156,14 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 	}
 	err = ops.Set(self)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // SetTensor implements the operator set_.
-func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(self) | keys(source)); key != 0 {
+func (c Context) SetTensor(self, source *tensor.Tensor) (err error) {
+	if key := c.highestKey(keys(self) | keys(source)); key != 0 {
 		does := backendOf(key).SetTensor
 		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
 			return
@@ -1172,14 +1172,14 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 	}
 	err = ops.SetTensor(self, source)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // SetTensorGeometry implements the operator set_.
-func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
-	if key := c.ahead(keys(self) | keys(source)); key != 0 {
+func (c Context) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
+	if key := c.highestKey(keys(self) | keys(source)); key != 0 {
 		does := backendOf(key).SetTensorGeometry
 		if err = checkKeys("set_", key, tensor.Sparse, keys(self)|keys(source), does != nil); err != nil {
 			return
@@ -1188,14 +1188,14 @@ func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, 
 	}
 	err = ops.SetTensorGeometry(self, source, offset, size, stride)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // SetStorage implements the operator set_.
-func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).SetStorage
 		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1204,14 +1204,14 @@ func (c Ctx) SetStorage(self *tensor.Tensor, source *storage.Storage) (err error
 	}
 	err = ops.SetStorage(self, source)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // SetStorageGeometry implements the operator set_.
-func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).SetStorageGeometry
 		if err = checkKeys("set_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1220,14 +1220,14 @@ func (c Ctx) SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, of
 	}
 	err = ops.SetStorageGeometry(self, source, offset, size, stride)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillDiagonal implements the operator fill_diagonal_.
-func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).FillDiagonal
 		if err = checkKeys("fill_diagonal_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1236,14 +1236,14 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 	}
 	err = ops.FillDiagonal(self, value, wrap)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // Zeros implements the operator zeros.
-func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Zeros
 		if err = checkKeys("zeros", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1253,14 +1253,14 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	dev = c.place(dev, out)
 	r0, err = ops.Zeros(out, size, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Ones implements the operator ones.
-func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Ones
 		if err = checkKeys("ones", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1270,14 +1270,14 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 	dev = c.place(dev, out)
 	r0, err = ops.Ones(out, size, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Full implements the operator full.
-func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Full
 		if err = checkKeys("full", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1287,14 +1287,14 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 	dev = c.place(dev, out)
 	r0, err = ops.Full(out, size, value, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Empty implements the operator empty.
-func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Empty
 		if err = checkKeys("empty", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1304,14 +1304,14 @@ func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 	dev = c.place(dev, out)
 	r0, err = ops.Empty(out, size, d, layout, dev, f)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // EmptyStrided implements the operator empty_strided.
-func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).EmptyStrided
 		if err = checkKeys("empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1323,8 +1323,8 @@ func (c Ctx) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Lay
 }
 
 // EmptyPermuted implements the operator empty_permuted.
-func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).EmptyPermuted
 		if err = checkKeys("empty_permuted", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1336,8 +1336,8 @@ func (c Ctx) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.
 }
 
 // ScalarTensor implements the operator scalar_tensor.
-func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).ScalarTensor
 		if err = checkKeys("scalar_tensor", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1349,8 +1349,8 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 }
 
 // ArangeStart implements the operator arange.
-func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).ArangeStart
 		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1360,14 +1360,14 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStart(out, start, end, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ArangeStartStep implements the operator arange.
-func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).ArangeStartStep
 		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1377,14 +1377,14 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 	dev = c.place(dev, out)
 	r0, err = ops.ArangeStartStep(out, start, end, step, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Arange implements the operator arange.
-func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Arange
 		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1394,14 +1394,14 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 	dev = c.place(dev, out)
 	r0, err = ops.Arange(out, end, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Range implements the operator range.
-func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Range
 		if err = checkKeys("range", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1411,14 +1411,14 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 	dev = c.place(dev, out)
 	r0, err = ops.Range(out, start, end, step, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Linspace implements the operator linspace.
-func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Linspace
 		if err = checkKeys("linspace", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1428,19 +1428,19 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	dev = c.place(dev, out)
 	r0, err = ops.Linspace(out, start, end, steps, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LinspaceTensorTensor implements the operator linspace.
-func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceTensorTensor == nil {
-			err = Refused("linspace", tensor.Quantized)
+			err = Unsupported("linspace", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinspaceTensorTensor; does != nil {
@@ -1451,13 +1451,13 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 }
 
 // LinspaceTensorScalar implements the operator linspace.
-func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceTensorScalar == nil {
-			err = Refused("linspace", tensor.Quantized)
+			err = Unsupported("linspace", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinspaceTensorScalar; does != nil {
@@ -1468,13 +1468,13 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 }
 
 // LinspaceScalarTensor implements the operator linspace.
-func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err = checkKeys("linspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinspaceScalarTensor == nil {
-			err = Refused("linspace", tensor.Quantized)
+			err = Unsupported("linspace", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinspaceScalarTensor; does != nil {
@@ -1485,8 +1485,8 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 }
 
 // Logspace implements the operator logspace.
-func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Logspace
 		if err = checkKeys("logspace", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1496,19 +1496,19 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 	dev = c.place(dev, out)
 	r0, err = ops.Logspace(out, start, end, steps, base, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LogspaceTensorTensor implements the operator logspace.
-func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start)|keys(end), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceTensorTensor == nil {
-			err = Refused("logspace", tensor.Quantized)
+			err = Unsupported("logspace", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LogspaceTensorTensor; does != nil {
@@ -1519,13 +1519,13 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 }
 
 // LogspaceTensorScalar implements the operator logspace.
-func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(start), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceTensorScalar == nil {
-			err = Refused("logspace", tensor.Quantized)
+			err = Unsupported("logspace", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LogspaceTensorScalar; does != nil {
@@ -1536,13 +1536,13 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 }
 
 // LogspaceScalarTensor implements the operator logspace.
-func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
 		if err = checkKeys("logspace", key, tensor.Sparse, keys(out)|keys(end), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LogspaceScalarTensor == nil {
-			err = Refused("logspace", tensor.Quantized)
+			err = Unsupported("logspace", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LogspaceScalarTensor; does != nil {
@@ -1553,8 +1553,8 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 }
 
 // Eye implements the operator eye.
-func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Eye
 		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1564,14 +1564,14 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 	dev = c.place(dev, out)
 	r0, err = ops.Eye(out, n, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // EyeM implements the operator eye.
-func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).EyeM
 		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1581,14 +1581,14 @@ func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.L
 	dev = c.place(dev, out)
 	r0, err = ops.EyeM(out, n, m, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // TrilIndices implements the operator tril_indices.
-func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).TrilIndices
 		if err = checkKeys("tril_indices", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1600,8 +1600,8 @@ func (c Ctx) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 }
 
 // TriuIndices implements the operator triu_indices.
-func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).TriuIndices
 		if err = checkKeys("triu_indices", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1613,8 +1613,8 @@ func (c Ctx) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.La
 }
 
 // EmptyLike implements the operator empty_like.
-func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).EmptyLike
 		if err = checkKeys("empty_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1625,8 +1625,8 @@ func (c Ctx) EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 }
 
 // ZerosLike implements the operator zeros_like.
-func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).ZerosLike
 		if err = checkKeys("zeros_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1637,8 +1637,8 @@ func (c Ctx) ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 }
 
 // OnesLike implements the operator ones_like.
-func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).OnesLike
 		if err = checkKeys("ones_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1649,8 +1649,8 @@ func (c Ctx) OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, 
 }
 
 // FullLike implements the operator full_like.
-func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).FullLike
 		if err = checkKeys("full_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1661,8 +1661,8 @@ func (c Ctx) FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, la
 }
 
 // NewEmpty implements the operator new_empty.
-func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).NewEmpty
 		if err = checkKeys("new_empty", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1673,8 +1673,8 @@ func (c Ctx) NewEmpty(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 }
 
 // NewEmptyStrided implements the operator new_empty_strided.
-func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).NewEmptyStrided
 		if err = checkKeys("new_empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1685,8 +1685,8 @@ func (c Ctx) NewEmptyStrided(self *tensor.Tensor, size, stride []int64, d dtype.
 }
 
 // NewFull implements the operator new_full.
-func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).NewFull
 		if err = checkKeys("new_full", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1697,8 +1697,8 @@ func (c Ctx) NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 }
 
 // NewZeros implements the operator new_zeros.
-func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).NewZeros
 		if err = checkKeys("new_zeros", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1709,8 +1709,8 @@ func (c Ctx) NewZeros(self *tensor.Tensor, size []int64, d dtype.DType, layout t
 }
 
 // NewOnes implements the operator new_ones.
-func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+func (c Context) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
 		does := backendOf(key).NewOnes
 		if err = checkKeys("new_ones", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1721,8 +1721,8 @@ func (c Ctx) NewOnes(self *tensor.Tensor, size []int64, d dtype.DType, layout te
 }
 
 // BartlettWindow implements the operator bartlett_window.
-func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) BartlettWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).BartlettWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
 		}
@@ -1731,8 +1731,8 @@ func (c Ctx) BartlettWindow(length int64, periodic bool, d dtype.DType, layout t
 }
 
 // HannWindow implements the operator hann_window.
-func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) HannWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).HannWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
 		}
@@ -1741,8 +1741,8 @@ func (c Ctx) HannWindow(length int64, periodic bool, d dtype.DType, layout tenso
 }
 
 // HammingWindow implements the operator hamming_window.
-func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) HammingWindow(length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).HammingWindow; does != nil {
 			return does(c, length, periodic, alpha, beta, d, layout, dev)
 		}
@@ -1751,8 +1751,8 @@ func (c Ctx) HammingWindow(length int64, periodic bool, alpha, beta float64, d d
 }
 
 // BlackmanWindow implements the operator blackman_window.
-func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).BlackmanWindow; does != nil {
 			return does(c, length, periodic, d, layout, dev)
 		}
@@ -1761,8 +1761,8 @@ func (c Ctx) BlackmanWindow(length int64, periodic bool, d dtype.DType, layout t
 }
 
 // KaiserWindow implements the operator kaiser_window.
-func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).KaiserWindow; does != nil {
 			return does(c, length, periodic, beta, d, layout, dev)
 		}
@@ -1771,8 +1771,8 @@ func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DTy
 }
 
 // Vander implements the operator vander.
-func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x)); key != 0 {
+func (c Context) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x)); key != 0 {
 		if does := backendOf(key).Vander; does != nil {
 			return does(c, x, n, increasing)
 		}
@@ -1781,173 +1781,173 @@ func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (r0 *tensor.Te
 }
 
 // DeviceCount implements the operator device_count.
-func (c Ctx) DeviceCount(name string) (int64, error) {
+func (c Context) DeviceCount(name string) (int64, error) {
 	return ops.DeviceCount(name)
 }
 
 // DeviceAbsence implements the operator device_absence.
-func (c Ctx) DeviceAbsence(name string) (string, error) {
+func (c Context) DeviceAbsence(name string) (string, error) {
 	return ops.DeviceAbsence(name)
 }
 
 // DeviceSynchronize implements the operator device_synchronize.
-func (c Ctx) DeviceSynchronize(d device.Device) error {
+func (c Context) DeviceSynchronize(d device.Device) error {
 	return ops.DeviceSynchronize(d)
 }
 
 // DeviceMemory implements the operator device_memory.
-func (c Ctx) DeviceMemory(d device.Device) (int64, int64, int64, int64, int64, int64, int64, error) {
+func (c Context) DeviceMemory(d device.Device) (int64, int64, int64, int64, int64, int64, int64, error) {
 	return ops.DeviceMemory(d)
 }
 
 // DeviceAllocations implements the operator device_allocations.
-func (c Ctx) DeviceAllocations(d device.Device) (int64, int64, int64, error) {
+func (c Context) DeviceAllocations(d device.Device) (int64, int64, int64, error) {
 	return ops.DeviceAllocations(d)
 }
 
 // DeviceResetPeakMemory implements the operator device_reset_peak_memory.
-func (c Ctx) DeviceResetPeakMemory(d device.Device) error {
+func (c Context) DeviceResetPeakMemory(d device.Device) error {
 	return ops.DeviceResetPeakMemory(d)
 }
 
 // DeviceSetMemoryLimit implements the operator device_set_memory_limit.
-func (c Ctx) DeviceSetMemoryLimit(d device.Device, nbytes int64) error {
+func (c Context) DeviceSetMemoryLimit(d device.Device, nbytes int64) error {
 	return ops.DeviceSetMemoryLimit(d, nbytes)
 }
 
 // DeviceCurrent implements the operator device_current.
-func (c Ctx) DeviceCurrent(name string) (int64, error) {
+func (c Context) DeviceCurrent(name string) (int64, error) {
 	return ops.DeviceCurrent(name)
 }
 
 // DeviceSetCurrent implements the operator device_set_current.
-func (c Ctx) DeviceSetCurrent(d device.Device) error {
+func (c Context) DeviceSetCurrent(d device.Device) error {
 	return ops.DeviceSetCurrent(d)
 }
 
 // DeviceName implements the operator device_name.
-func (c Ctx) DeviceName(d device.Device) (string, error) {
+func (c Context) DeviceName(d device.Device) (string, error) {
 	return ops.DeviceName(d)
 }
 
 // DeviceUuid implements the operator device_uuid.
-func (c Ctx) DeviceUuid(d device.Device) (string, error) {
+func (c Context) DeviceUuid(d device.Device) (string, error) {
 	return ops.DeviceUuid(d)
 }
 
 // DeviceAttribute implements the operator device_attribute.
-func (c Ctx) DeviceAttribute(d device.Device, name string) (int64, error) {
+func (c Context) DeviceAttribute(d device.Device, name string) (int64, error) {
 	return ops.DeviceAttribute(d, name)
 }
 
 // DeviceCanAccessPeer implements the operator device_can_access_peer.
-func (c Ctx) DeviceCanAccessPeer(d, peer device.Device) (bool, error) {
+func (c Context) DeviceCanAccessPeer(d, peer device.Device) (bool, error) {
 	return ops.DeviceCanAccessPeer(d, peer)
 }
 
 // DeviceOfPointer implements the operator device_of_pointer.
-func (c Ctx) DeviceOfPointer(name string, data uintptr) (device.Device, error) {
+func (c Context) DeviceOfPointer(name string, data uintptr) (device.Device, error) {
 	return ops.DeviceOfPointer(name, data)
 }
 
 // StreamNew implements the operator stream_new.
-func (c Ctx) StreamNew(d device.Device, priority int64) (int64, error) {
+func (c Context) StreamNew(d device.Device, priority int64) (int64, error) {
 	return ops.StreamNew(d, priority)
 }
 
 // StreamPriorities implements the operator stream_priorities.
-func (c Ctx) StreamPriorities(d device.Device) (int64, int64, error) {
+func (c Context) StreamPriorities(d device.Device) (int64, int64, error) {
 	return ops.StreamPriorities(d)
 }
 
 // StreamExternal implements the operator stream_external.
-func (c Ctx) StreamExternal(d device.Device, handle int64) (int64, error) {
+func (c Context) StreamExternal(d device.Device, handle int64) (int64, error) {
 	return ops.StreamExternal(d, handle)
 }
 
 // StreamCurrent implements the operator stream_current.
-func (c Ctx) StreamCurrent(d device.Device) (int64, error) {
+func (c Context) StreamCurrent(d device.Device) (int64, error) {
 	return ops.StreamCurrent(d)
 }
 
 // StreamSetCurrent implements the operator stream_set_current.
-func (c Ctx) StreamSetCurrent(stream int64) error {
+func (c Context) StreamSetCurrent(stream int64) error {
 	return ops.StreamSetCurrent(stream)
 }
 
 // StreamDefault implements the operator stream_default.
-func (c Ctx) StreamDefault(d device.Device) (int64, error) {
+func (c Context) StreamDefault(d device.Device) (int64, error) {
 	return ops.StreamDefault(d)
 }
 
 // StreamDevice implements the operator stream_device.
-func (c Ctx) StreamDevice(stream int64) (device.Device, error) {
+func (c Context) StreamDevice(stream int64) (device.Device, error) {
 	return ops.StreamDevice(stream)
 }
 
 // StreamHandle implements the operator stream_handle.
-func (c Ctx) StreamHandle(stream int64) (int64, error) {
+func (c Context) StreamHandle(stream int64) (int64, error) {
 	return ops.StreamHandle(stream)
 }
 
 // StreamQuery implements the operator stream_query.
-func (c Ctx) StreamQuery(stream int64) (bool, error) {
+func (c Context) StreamQuery(stream int64) (bool, error) {
 	return ops.StreamQuery(stream)
 }
 
 // StreamSynchronize implements the operator stream_synchronize.
-func (c Ctx) StreamSynchronize(stream int64) error {
+func (c Context) StreamSynchronize(stream int64) error {
 	return ops.StreamSynchronize(stream)
 }
 
 // StreamWaitStream implements the operator stream_wait_stream.
-func (c Ctx) StreamWaitStream(stream, other int64) error {
+func (c Context) StreamWaitStream(stream, other int64) error {
 	return ops.StreamWaitStream(stream, other)
 }
 
 // StreamWaitEvent implements the operator stream_wait_event.
-func (c Ctx) StreamWaitEvent(stream, event int64) error {
+func (c Context) StreamWaitEvent(stream, event int64) error {
 	return ops.StreamWaitEvent(stream, event)
 }
 
 // EventNew implements the operator event_new.
-func (c Ctx) EventNew(d device.Device, timing, blocking bool) (int64, error) {
+func (c Context) EventNew(d device.Device, timing, blocking bool) (int64, error) {
 	return ops.EventNew(d, timing, blocking)
 }
 
 // EventFree implements the operator event_free.
-func (c Ctx) EventFree(event int64) error {
+func (c Context) EventFree(event int64) error {
 	return ops.EventFree(event)
 }
 
 // EventRecord implements the operator event_record.
-func (c Ctx) EventRecord(event, stream int64) error {
+func (c Context) EventRecord(event, stream int64) error {
 	return ops.EventRecord(event, stream)
 }
 
 // EventQuery implements the operator event_query.
-func (c Ctx) EventQuery(event int64) (bool, error) {
+func (c Context) EventQuery(event int64) (bool, error) {
 	return ops.EventQuery(event)
 }
 
 // EventSynchronize implements the operator event_synchronize.
-func (c Ctx) EventSynchronize(event int64) error {
+func (c Context) EventSynchronize(event int64) error {
 	return ops.EventSynchronize(event)
 }
 
 // EventElapsedTime implements the operator event_elapsed_time.
-func (c Ctx) EventElapsedTime(start, end int64) (float64, error) {
+func (c Context) EventElapsedTime(start, end int64) (float64, error) {
 	return ops.EventElapsedTime(start, end)
 }
 
 // EventHandle implements the operator event_handle.
-func (c Ctx) EventHandle(event int64) (int64, error) {
+func (c Context) EventHandle(event int64) (int64, error) {
 	return ops.EventHandle(event)
 }
 
 // FftC2c implements the operator fft_c2c.
-func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).FftC2c
 		if err = checkKeys("fft_c2c", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1958,8 +1958,8 @@ func (c Ctx) FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float6
 }
 
 // FftR2c implements the operator fft_r2c.
-func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).FftR2c
 		if err = checkKeys("fft_r2c", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1970,8 +1970,8 @@ func (c Ctx) FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float
 }
 
 // FftC2r implements the operator fft_c2r.
-func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).FftC2r
 		if err = checkKeys("fft_c2r", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -1982,13 +1982,13 @@ func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *te
 }
 
 // FftFft implements the operator fft.fft.
-func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.fft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFft == nil {
-			err = Refused("fft.fft", tensor.Quantized)
+			err = Unsupported("fft.fft", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftFft; does != nil {
@@ -1999,13 +1999,13 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 }
 
 // FftIfft implements the operator fft.ifft.
-func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.ifft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfft == nil {
-			err = Refused("fft.ifft", tensor.Quantized)
+			err = Unsupported("fft.ifft", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIfft; does != nil {
@@ -2016,13 +2016,13 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 }
 
 // FftRfft implements the operator fft.rfft.
-func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.rfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfft == nil {
-			err = Refused("fft.rfft", tensor.Quantized)
+			err = Unsupported("fft.rfft", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftRfft; does != nil {
@@ -2033,13 +2033,13 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 }
 
 // FftIrfft implements the operator fft.irfft.
-func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.irfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfft == nil {
-			err = Refused("fft.irfft", tensor.Quantized)
+			err = Unsupported("fft.irfft", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIrfft; does != nil {
@@ -2050,13 +2050,13 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 }
 
 // FftHfft implements the operator fft.hfft.
-func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.hfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfft == nil {
-			err = Refused("fft.hfft", tensor.Quantized)
+			err = Unsupported("fft.hfft", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftHfft; does != nil {
@@ -2067,13 +2067,13 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 }
 
 // FftIhfft implements the operator fft.ihfft.
-func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.ihfft", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfft == nil {
-			err = Refused("fft.ihfft", tensor.Quantized)
+			err = Unsupported("fft.ihfft", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIhfft; does != nil {
@@ -2084,13 +2084,13 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 }
 
 // FftFft2 implements the operator fft.fft2.
-func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.fft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFft2 == nil {
-			err = Refused("fft.fft2", tensor.Quantized)
+			err = Unsupported("fft.fft2", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftFft2; does != nil {
@@ -2101,13 +2101,13 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 }
 
 // FftFftn implements the operator fft.fftn.
-func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.fftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFftn == nil {
-			err = Refused("fft.fftn", tensor.Quantized)
+			err = Unsupported("fft.fftn", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftFftn; does != nil {
@@ -2118,13 +2118,13 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 }
 
 // FftIfft2 implements the operator fft.ifft2.
-func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.ifft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfft2 == nil {
-			err = Refused("fft.ifft2", tensor.Quantized)
+			err = Unsupported("fft.ifft2", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIfft2; does != nil {
@@ -2135,13 +2135,13 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftIfftn implements the operator fft.ifftn.
-func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.ifftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIfftn == nil {
-			err = Refused("fft.ifftn", tensor.Quantized)
+			err = Unsupported("fft.ifftn", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIfftn; does != nil {
@@ -2152,13 +2152,13 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftRfft2 implements the operator fft.rfft2.
-func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.rfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfft2 == nil {
-			err = Refused("fft.rfft2", tensor.Quantized)
+			err = Unsupported("fft.rfft2", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftRfft2; does != nil {
@@ -2169,13 +2169,13 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftRfftn implements the operator fft.rfftn.
-func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.rfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfftn == nil {
-			err = Refused("fft.rfftn", tensor.Quantized)
+			err = Unsupported("fft.rfftn", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftRfftn; does != nil {
@@ -2186,13 +2186,13 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftIrfft2 implements the operator fft.irfft2.
-func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.irfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfft2 == nil {
-			err = Refused("fft.irfft2", tensor.Quantized)
+			err = Unsupported("fft.irfft2", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIrfft2; does != nil {
@@ -2203,13 +2203,13 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftIrfftn implements the operator fft.irfftn.
-func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("fft.irfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIrfftn == nil {
-			err = Refused("fft.irfftn", tensor.Quantized)
+			err = Unsupported("fft.irfftn", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIrfftn; does != nil {
@@ -2220,13 +2220,13 @@ func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftHfft2 implements the operator fft.hfft2.
-func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("fft.hfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfft2 == nil {
-			err = Refused("fft.hfft2", tensor.Quantized)
+			err = Unsupported("fft.hfft2", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftHfft2; does != nil {
@@ -2237,13 +2237,13 @@ func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftHfftn implements the operator fft.hfftn.
-func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("fft.hfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftHfftn == nil {
-			err = Refused("fft.hfftn", tensor.Quantized)
+			err = Unsupported("fft.hfftn", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftHfftn; does != nil {
@@ -2254,13 +2254,13 @@ func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 }
 
 // FftIhfft2 implements the operator fft.ihfft2.
-func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("fft.ihfft2", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfft2 == nil {
-			err = Refused("fft.ihfft2", tensor.Quantized)
+			err = Unsupported("fft.ihfft2", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIhfft2; does != nil {
@@ -2271,13 +2271,13 @@ func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftIhfftn implements the operator fft.ihfftn.
-func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("fft.ihfftn", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftIhfftn == nil {
-			err = Refused("fft.ihfftn", tensor.Quantized)
+			err = Unsupported("fft.ihfftn", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftIhfftn; does != nil {
@@ -2288,8 +2288,8 @@ func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 }
 
 // FftFftshift implements the operator fft.fftshift.
-func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FftFftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).FftFftshift; does != nil {
 			return does(c, self, dim)
 		}
@@ -2298,8 +2298,8 @@ func (c Ctx) FftFftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, e
 }
 
 // FftIfftshift implements the operator fft.ifftshift.
-func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FftIfftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).FftIfftshift; does != nil {
 			return does(c, self, dim)
 		}
@@ -2308,10 +2308,10 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, 
 }
 
 // FftFftfreq implements the operator fft.fftfreq.
-func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftFftfreq == nil {
-			err = Refused("fft.fftfreq", tensor.Quantized)
+			err = Unsupported("fft.fftfreq", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftFftfreq; does != nil {
@@ -2322,10 +2322,10 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 }
 
 // FftRfftfreq implements the operator fft.rfftfreq.
-func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+func (c Context) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FftRfftfreq == nil {
-			err = Refused("fft.rfftfreq", tensor.Quantized)
+			err = Unsupported("fft.rfftfreq", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FftRfftfreq; does != nil {
@@ -2336,8 +2336,8 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 }
 
 // SignalPad implements the operator signal_pad.
-func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SignalPad(self *tensor.Tensor, before, after int64, mode string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SignalPad; does != nil {
 			return does(c, self, before, after, mode)
 		}
@@ -2346,8 +2346,8 @@ func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (r
 }
 
 // Stft implements the operator stft.
-func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(window) | c.casting(1)); key != 0 {
+func (c Context) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(window) | c.casting(1)); key != 0 {
 		if err = checkKeys("stft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
 			return
 		}
@@ -2359,8 +2359,8 @@ func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int,
 }
 
 // Istft implements the operator istft.
-func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+func (c Context) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(window)); key != 0 {
 		if err = checkKeys("istft", key, tensor.Sparse, keys(self)|keys(window), true); err != nil {
 			return
 		}
@@ -2372,8 +2372,8 @@ func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int
 }
 
 // Save implements the operator save.
-func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Save
 		if err = checkKeys("save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2384,8 +2384,8 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 }
 
 // SaveBytes implements the operator save_bytes.
-func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).SaveBytes
 		if err = checkKeys("save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2396,8 +2396,8 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 }
 
 // SaveDict implements the operator save_dict.
-func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).SaveDict
 		if err = checkKeys("save_dict", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2408,13 +2408,13 @@ func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, com
 }
 
 // Load implements the operator load.
-func (c Ctx) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor, error) {
+func (c Context) Load(path, mapLocation string, mmap bool) (string, []*tensor.Tensor, error) {
 	return ops.Load(path, mapLocation, mmap)
 }
 
 // LoadBytes implements the operator load_bytes.
-func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 []*tensor.Tensor, err error) {
-	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+func (c Context) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 []*tensor.Tensor, err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).LoadBytes
 		if err = checkKeys("load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2425,13 +2425,13 @@ func (c Ctx) LoadBytes(data *tensor.Tensor, mapLocation string) (r0 string, r1 [
 }
 
 // LoadDict implements the operator load_dict.
-func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.Tensor, error) {
+func (c Context) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.Tensor, error) {
 	return ops.LoadDict(path, mapLocation, mmap)
 }
 
 // ArchiveSave implements the operator archive_save.
-func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) (err error) {
-	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
+func (c Context) ArchiveSave(path string, names []string, records []*tensor.Tensor) (err error) {
+	if key := c.highestKey((keysOf(records)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).ArchiveSave
 		if err = checkKeys("archive_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2442,8 +2442,8 @@ func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) 
 }
 
 // ArchiveSaveBytes implements the operator archive_save_bytes.
-func (c Ctx) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
+func (c Context) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keysOf(records)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).ArchiveSaveBytes
 		if err = checkKeys("archive_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2454,13 +2454,13 @@ func (c Ctx) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *ten
 }
 
 // ArchiveLoad implements the operator archive_load.
-func (c Ctx) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, error) {
+func (c Context) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, error) {
 	return ops.ArchiveLoad(path, mmap)
 }
 
 // ArchiveLoadBytes implements the operator archive_load_bytes.
-func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
-	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+func (c Context) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).ArchiveLoadBytes
 		if err = checkKeys("archive_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2471,8 +2471,8 @@ func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Te
 }
 
 // PickleRename implements the operator pickle_rename.
-func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+func (c Context) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).PickleRename
 		if err = checkKeys("pickle_rename", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2483,8 +2483,8 @@ func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tens
 }
 
 // SafetensorsSaveFile implements the operator safetensors_save_file.
-func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).SafetensorsSaveFile
 		if err = checkKeys("safetensors_save_file", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2495,8 +2495,8 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 }
 
 // SafetensorsSave implements the operator safetensors_save.
-func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).SafetensorsSave
 		if err = checkKeys("safetensors_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2507,13 +2507,13 @@ func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata 
 }
 
 // SafetensorsLoadFile implements the operator safetensors_load_file.
-func (c Ctx) SafetensorsLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, string, error) {
+func (c Context) SafetensorsLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, string, error) {
 	return ops.SafetensorsLoadFile(path, names, mmap)
 }
 
 // SafetensorsLoad implements the operator safetensors_load.
-func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 string, err error) {
-	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+func (c Context) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 string, err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).SafetensorsLoad
 		if err = checkKeys("safetensors_load", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2524,13 +2524,13 @@ func (c Ctx) SafetensorsLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Ten
 }
 
 // SafetensorsOpen implements the operator safetensors_open.
-func (c Ctx) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, error) {
+func (c Context) SafetensorsOpen(path string) (string, []string, []*tensor.Tensor, error) {
 	return ops.SafetensorsOpen(path)
 }
 
 // NpySave implements the operator npy_save.
-func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) NpySave(path string, self *tensor.Tensor) (err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NpySave
 		if err = checkKeys("npy_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2541,8 +2541,8 @@ func (c Ctx) NpySave(path string, self *tensor.Tensor) (err error) {
 }
 
 // NpySaveBytes implements the operator npy_save_bytes.
-func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NpySaveBytes
 		if err = checkKeys("npy_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2553,13 +2553,13 @@ func (c Ctx) NpySaveBytes(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // NpyLoad implements the operator npy_load.
-func (c Ctx) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
+func (c Context) NpyLoad(path string, mmap bool) (*tensor.Tensor, error) {
 	return ops.NpyLoad(path, mmap)
 }
 
 // NpyLoadBytes implements the operator npy_load_bytes.
-func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+func (c Context) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NpyLoadBytes
 		if err = checkKeys("npy_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2570,8 +2570,8 @@ func (c Ctx) NpyLoadBytes(data *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // NpyLength implements the operator npy_length.
-func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
-	if key := c.ahead((keys(head)) &^ tensor.Gradient); key != 0 {
+func (c Context) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
+	if key := c.highestKey((keys(head)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NpyLength
 		if err = checkKeys("npy_length", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2582,8 +2582,8 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 }
 
 // NpzSave implements the operator npz_save.
-func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NpzSave
 		if err = checkKeys("npz_save", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2594,8 +2594,8 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 }
 
 // NpzSaveBytes implements the operator npz_save_bytes.
-func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NpzSaveBytes
 		if err = checkKeys("npz_save_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2606,13 +2606,13 @@ func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.
 }
 
 // NpzLoad implements the operator npz_load.
-func (c Ctx) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
+func (c Context) NpzLoad(path string) ([]string, []*tensor.Tensor, error) {
 	return ops.NpzLoad(path)
 }
 
 // NpzLoadBytes implements the operator npz_load_bytes.
-func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
-	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+func (c Context) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NpzLoadBytes
 		if err = checkKeys("npz_load_bytes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2623,8 +2623,8 @@ func (c Ctx) NpzLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor
 }
 
 // FileWrite implements the operator file_write.
-func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
-	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+func (c Context) FileWrite(path string, data *tensor.Tensor) (err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).FileWrite
 		if err = checkKeys("file_write", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -2635,8 +2635,8 @@ func (c Ctx) FileWrite(path string, data *tensor.Tensor) (err error) {
 }
 
 // Sqrt implements the operator sqrt.
-func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Sqrt
 		if err = checkKeys("sqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2645,14 +2645,14 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Sqrt(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Rsqrt implements the operator rsqrt.
-func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Rsqrt
 		if err = checkKeys("rsqrt", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2661,14 +2661,14 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Rsqrt(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Exp implements the operator exp.
-func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Exp
 		if err = checkKeys("exp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2677,14 +2677,14 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Exp(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Exp2 implements the operator exp2.
-func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Exp2
 		if err = checkKeys("exp2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2693,14 +2693,14 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Exp2(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Expm1 implements the operator expm1.
-func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Expm1
 		if err = checkKeys("expm1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2709,14 +2709,14 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Expm1(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Log implements the operator log.
-func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Log
 		if err = checkKeys("log", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2725,14 +2725,14 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Log(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Log2 implements the operator log2.
-func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Log2
 		if err = checkKeys("log2", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2741,14 +2741,14 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Log2(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Log10 implements the operator log10.
-func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Log10
 		if err = checkKeys("log10", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2757,14 +2757,14 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Log10(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Log1p implements the operator log1p.
-func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Log1p
 		if err = checkKeys("log1p", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2773,14 +2773,14 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Log1p(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Sin implements the operator sin.
-func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Sin
 		if err = checkKeys("sin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2789,14 +2789,14 @@ func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Sin(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Cos implements the operator cos.
-func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Cos
 		if err = checkKeys("cos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2805,14 +2805,14 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Cos(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Tan implements the operator tan.
-func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Tan
 		if err = checkKeys("tan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2821,14 +2821,14 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Tan(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Asin implements the operator asin.
-func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Asin
 		if err = checkKeys("asin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2837,14 +2837,14 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Asin(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Acos implements the operator acos.
-func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Acos
 		if err = checkKeys("acos", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2853,14 +2853,14 @@ func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Acos(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Atan implements the operator atan.
-func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Atan
 		if err = checkKeys("atan", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2869,14 +2869,14 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Atan(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Sinh implements the operator sinh.
-func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Sinh
 		if err = checkKeys("sinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2885,14 +2885,14 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Sinh(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Cosh implements the operator cosh.
-func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Cosh
 		if err = checkKeys("cosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2901,14 +2901,14 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Cosh(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Tanh implements the operator tanh.
-func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Tanh
 		if err = checkKeys("tanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2917,14 +2917,14 @@ func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Tanh(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Asinh implements the operator asinh.
-func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Asinh
 		if err = checkKeys("asinh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2933,14 +2933,14 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Asinh(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Acosh implements the operator acosh.
-func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Acosh
 		if err = checkKeys("acosh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2949,14 +2949,14 @@ func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Acosh(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Atanh implements the operator atanh.
-func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Atanh
 		if err = checkKeys("atanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2965,14 +2965,14 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Atanh(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Sigmoid implements the operator sigmoid.
-func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Sigmoid
 		if err = checkKeys("sigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -2981,14 +2981,14 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Sigmoid(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Atan2 implements the operator atan2.
-func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
+func (c Context) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		does := backendOf(key).Atan2
 		if err = checkKeys("atan2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -2997,14 +2997,14 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.Atan2(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Hypot implements the operator hypot.
-func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Hypot
 		if err = checkKeys("hypot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -3013,14 +3013,14 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.Hypot(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // IndexGet implements the operator index.
-func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
+func (c Context) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keysOfIndex(items)); key != 0 {
 		does := backendOf(key).IndexGet
 		if err = checkKeys("index", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
 			return
@@ -3031,8 +3031,8 @@ func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Te
 }
 
 // IndexSet implements the operator index_put_.
-func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
+func (c Context) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
+	if key := c.highestKey(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
 		does := backendOf(key).IndexSet
 		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items)|keys(value), does != nil); err != nil {
 			return
@@ -3041,14 +3041,14 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 	}
 	err = ops.IndexSet(self, items, value)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // IndexSetScalar implements the operator index_put_.
-func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
-	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
+func (c Context) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
+	if key := c.highestKey(keys(self) | keysOfIndex(items)); key != 0 {
 		does := backendOf(key).IndexSetScalar
 		if err = checkKeys("index_put_", key, tensor.Sparse, keys(self)|keysOfIndex(items), does != nil); err != nil {
 			return
@@ -3057,14 +3057,14 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 	}
 	err = ops.IndexSetScalar(self, items, value)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // IndexPut implements the operator index_put.
-func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
+func (c Context) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
 		does := backendOf(key).IndexPut
 		if err = checkKeys("index_put", key, keys(self)|keysOf(indices)|keys(values), keys(out)|keys(self)|keysOf(indices)|keys(values), does != nil); err != nil {
 			return
@@ -3073,14 +3073,14 @@ func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values
 	}
 	r0, err = ops.IndexPut(out, self, indices, values, accumulate)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // IndexSelect implements the operator index_select.
-func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+func (c Context) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		does := backendOf(key).IndexSelect
 		if err = checkKeys("index_select", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
@@ -3089,14 +3089,14 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 	}
 	r0, err = ops.IndexSelect(out, self, dim, index)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // MaskedSelect implements the operator masked_select.
-func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mask)); key != 0 {
+func (c Context) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mask)); key != 0 {
 		does := backendOf(key).MaskedSelect
 		if err = checkKeys("masked_select", key, keys(self)|keys(mask), keys(out)|keys(self)|keys(mask), does != nil); err != nil {
 			return
@@ -3105,14 +3105,14 @@ func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, er
 	}
 	r0, err = ops.MaskedSelect(out, self, mask)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // MaskedFill implements the operator masked_fill.
-func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
+func (c Context) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mask) | keys(value)); key != 0 {
 		does := backendOf(key).MaskedFill
 		if err = checkKeys("masked_fill", key, keys(self)|keys(mask)|keys(value), keys(out)|keys(self)|keys(mask)|keys(value), does != nil); err != nil {
 			return
@@ -3121,14 +3121,14 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 	}
 	r0, err = ops.MaskedFill(out, self, mask, value)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // MaskedScatter implements the operator masked_scatter.
-func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
+func (c Context) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
 		does := backendOf(key).MaskedScatter
 		if err = checkKeys("masked_scatter", key, keys(self)|keys(mask)|keys(source), keys(out)|keys(self)|keys(mask)|keys(source), does != nil); err != nil {
 			return
@@ -3137,14 +3137,14 @@ func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.T
 	}
 	r0, err = ops.MaskedScatter(out, self, mask, source)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Gather implements the operator gather.
-func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+func (c Context) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		does := backendOf(key).Gather
 		if err = checkKeys("gather", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
@@ -3153,14 +3153,14 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 	}
 	r0, err = ops.Gather(out, self, dim, index, x4)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Take implements the operator take.
-func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+func (c Context) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		does := backendOf(key).Take
 		if err = checkKeys("take", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
@@ -3169,14 +3169,14 @@ func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.Take(out, self, index)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // TakeAlongDim implements the operator take_along_dim.
-func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(indices)); key != 0 {
+func (c Context) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(indices)); key != 0 {
 		does := backendOf(key).TakeAlongDim
 		if err = checkKeys("take_along_dim", key, keys(self)|keys(indices), keys(out)|keys(self)|keys(indices), does != nil); err != nil {
 			return
@@ -3185,14 +3185,14 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 	}
 	r0, err = ops.TakeAlongDim(out, self, indices, dim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Nonzero implements the operator nonzero.
-func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Nonzero
 		if err = checkKeys("nonzero", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -3201,19 +3201,19 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Nonzero(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NonzeroStatic implements the operator nonzero_static.
-func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err = checkKeys("nonzero_static", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NonzeroStatic == nil {
-			err = Refused("nonzero_static", tensor.Quantized)
+			err = Unsupported("nonzero_static", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NonzeroStatic; does != nil {
@@ -3224,8 +3224,8 @@ func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (r0 *tens
 }
 
 // NonzeroNumpy implements the operator nonzero_numpy.
-func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NonzeroNumpy
 		if err = checkKeys("nonzero_numpy", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3236,8 +3236,8 @@ func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // Argwhere implements the operator argwhere.
-func (c Ctx) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).Argwhere; does != nil {
 			return does(c, self)
 		}
@@ -3246,8 +3246,8 @@ func (c Ctx) Argwhere(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Put implements the operator put.
-func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+func (c Context) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		does := backendOf(key).Put
 		if err = checkKeys("put", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3256,14 +3256,14 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 	}
 	r0, err = ops.Put(out, self, index, source, accumulate)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Scatter implements the operator scatter.
-func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+func (c Context) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		does := backendOf(key).Scatter
 		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3272,14 +3272,14 @@ func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.
 	}
 	r0, err = ops.Scatter(out, self, dim, index, source)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ScatterValue implements the operator scatter.
-func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+func (c Context) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		does := backendOf(key).ScatterValue
 		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
@@ -3288,14 +3288,14 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 	}
 	r0, err = ops.ScatterValue(out, self, dim, index, value)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ScatterReduceSource implements the operator scatter.
-func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+func (c Context) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		does := backendOf(key).ScatterReduceSource
 		if err = checkKeys("scatter", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3304,14 +3304,14 @@ func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, sou
 	}
 	r0, err = ops.ScatterReduceSource(out, self, dim, index, source, reduce)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ScatterReduceValue implements the operator scatter.
-func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
+func (c Context) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index)); key != 0 {
 		does := backendOf(key).ScatterReduceValue
 		if err = checkKeys("scatter", key, keys(self)|keys(index), keys(out)|keys(self)|keys(index), does != nil); err != nil {
 			return
@@ -3320,14 +3320,14 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 	}
 	r0, err = ops.ScatterReduceValue(out, self, dim, index, value, reduce)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ScatterAdd implements the operator scatter_add.
-func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
+func (c Context) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
 		does := backendOf(key).ScatterAdd
 		if err = checkKeys("scatter_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3336,14 +3336,14 @@ func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tens
 	}
 	r0, err = ops.ScatterAdd(out, self, dim, index, source)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ScatterReduce implements the operator scatter_reduce.
-func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+func (c Context) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		does := backendOf(key).ScatterReduce
 		if err = checkKeys("scatter_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3352,14 +3352,14 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 	}
 	r0, err = ops.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SegmentReduce implements the operator segment_reduce.
-func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(data) | keys(lengths) | keys(indices) | keys(offsets)); key != 0 {
+func (c Context) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(data) | keys(lengths) | keys(indices) | keys(offsets)); key != 0 {
 		if err = checkKeys("segment_reduce", key, tensor.Sparse, keys(data)|keys(lengths)|keys(indices)|keys(offsets), true); err != nil {
 			return
 		}
@@ -3371,8 +3371,8 @@ func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices,
 }
 
 // IndexAdd implements the operator index_add.
-func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+func (c Context) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		does := backendOf(key).IndexAdd
 		if err = checkKeys("index_add", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3381,14 +3381,14 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 	}
 	r0, err = ops.IndexAdd(out, self, dim, index, source, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // IndexCopy implements the operator index_copy.
-func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
+func (c Context) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
 		does := backendOf(key).IndexCopy
 		if err = checkKeys("index_copy", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3397,14 +3397,14 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 	}
 	r0, err = ops.IndexCopy(out, self, dim, index, source)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // IndexFill implements the operator index_fill.
-func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
+func (c Context) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
 		does := backendOf(key).IndexFill
 		if err = checkKeys("index_fill", key, keys(self)|keys(index)|keys(value), keys(out)|keys(self)|keys(index)|keys(value), does != nil); err != nil {
 			return
@@ -3413,14 +3413,14 @@ func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor
 	}
 	r0, err = ops.IndexFill(out, self, dim, index, value)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // IndexReduce implements the operator index_reduce.
-func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+func (c Context) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		does := backendOf(key).IndexReduce
 		if err = checkKeys("index_reduce", key, keys(self)|keys(index)|keys(source), keys(out)|keys(self)|keys(index)|keys(source), does != nil); err != nil {
 			return
@@ -3429,14 +3429,14 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 	}
 	r0, err = ops.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Cat implements the operator cat.
-func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
+func (c Context) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		does := backendOf(key).Cat
 		if err = checkKeys("cat", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
 			return
@@ -3445,14 +3445,14 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 	}
 	r0, err = ops.Cat(out, tensors, dim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Stack implements the operator stack.
-func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
+func (c Context) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		does := backendOf(key).Stack
 		if err = checkKeys("stack", key, keysOf(tensors), keys(out)|keysOf(tensors), does != nil); err != nil {
 			return
@@ -3461,19 +3461,19 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 	}
 	r0, err = ops.Stack(out, tensors, dim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Hstack implements the operator hstack.
-func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+func (c Context) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
 		if err = checkKeys("hstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Hstack == nil {
-			err = Refused("hstack", tensor.Quantized)
+			err = Unsupported("hstack", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Hstack; does != nil {
@@ -3484,13 +3484,13 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 }
 
 // Vstack implements the operator vstack.
-func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+func (c Context) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
 		if err = checkKeys("vstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Vstack == nil {
-			err = Refused("vstack", tensor.Quantized)
+			err = Unsupported("vstack", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Vstack; does != nil {
@@ -3501,13 +3501,13 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 }
 
 // Dstack implements the operator dstack.
-func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+func (c Context) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
 		if err = checkKeys("dstack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Dstack == nil {
-			err = Refused("dstack", tensor.Quantized)
+			err = Unsupported("dstack", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Dstack; does != nil {
@@ -3518,13 +3518,13 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Te
 }
 
 // ColumnStack implements the operator column_stack.
-func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+func (c Context) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(tensors)); key != 0 {
 		if err = checkKeys("column_stack", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ColumnStack == nil {
-			err = Refused("column_stack", tensor.Quantized)
+			err = Unsupported("column_stack", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ColumnStack; does != nil {
@@ -3535,8 +3535,8 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tens
 }
 
 // Atleast1d implements the operator atleast_1d.
-func (c Ctx) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Atleast1d; does != nil {
 			return does(c, self)
 		}
@@ -3545,8 +3545,8 @@ func (c Ctx) Atleast1d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Atleast1dSequence implements the operator atleast_1d.
-func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("atleast_1d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -3558,8 +3558,8 @@ func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 }
 
 // Atleast2d implements the operator atleast_2d.
-func (c Ctx) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Atleast2d; does != nil {
 			return does(c, self)
 		}
@@ -3568,8 +3568,8 @@ func (c Ctx) Atleast2d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Atleast2dSequence implements the operator atleast_2d.
-func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("atleast_2d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -3581,8 +3581,8 @@ func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 }
 
 // Atleast3d implements the operator atleast_3d.
-func (c Ctx) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Atleast3d; does != nil {
 			return does(c, self)
 		}
@@ -3591,8 +3591,8 @@ func (c Ctx) Atleast3d(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Atleast3dSequence implements the operator atleast_3d.
-func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("atleast_3d", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -3604,8 +3604,8 @@ func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 }
 
 // BroadcastTensors implements the operator broadcast_tensors.
-func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("broadcast_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -3617,8 +3617,8 @@ func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, er
 }
 
 // Meshgrid implements the operator meshgrid.
-func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("meshgrid", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -3630,8 +3630,8 @@ func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) (r0 []*tensor.T
 }
 
 // CartesianProd implements the operator cartesian_prod.
-func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("cartesian_prod", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -3643,8 +3643,8 @@ func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err err
 }
 
 // Combinations implements the operator combinations.
-func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Combinations
 		if err = checkKeys("combinations", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3655,8 +3655,8 @@ func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r
 }
 
 // BlockDiag implements the operator block_diag.
-func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("block_diag", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -3668,8 +3668,8 @@ func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) 
 }
 
 // Repeat implements the operator repeat.
-func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Repeat
 		if err = checkKeys("repeat", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3680,8 +3680,8 @@ func (c Ctx) Repeat(self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, er
 }
 
 // Tile implements the operator tile.
-func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Tile; does != nil {
 			return does(c, self, dims)
 		}
@@ -3690,8 +3690,8 @@ func (c Ctx) Tile(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 }
 
 // RepeatInterleaveSelf implements the operator repeat_interleave.
-func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).RepeatInterleaveSelf; does != nil {
 			return does(c, self, repeats, dim, outputSize)
 		}
@@ -3700,8 +3700,8 @@ func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outpu
 }
 
 // RepeatInterleaveTensor implements the operator repeat_interleave.
-func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(repeats)); key != 0 {
+func (c Context) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(repeats)); key != 0 {
 		if err = checkKeys("repeat_interleave", key, tensor.Sparse, keys(self)|keys(repeats), true); err != nil {
 			return
 		}
@@ -3713,8 +3713,8 @@ func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSiz
 }
 
 // RepeatInterleave implements the operator repeat_interleave.
-func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(repeats)) &^ tensor.Gradient); key != 0 {
+func (c Context) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(repeats)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).RepeatInterleave
 		if err = checkKeys("repeat_interleave", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3725,8 +3725,8 @@ func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *t
 }
 
 // Roll implements the operator roll.
-func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Roll
 		if err = checkKeys("roll", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3737,8 +3737,8 @@ func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor,
 }
 
 // Flip implements the operator flip.
-func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Flip
 		if err = checkKeys("flip", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3749,8 +3749,8 @@ func (c Ctx) Flip(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err err
 }
 
 // Fliplr implements the operator fliplr.
-func (c Ctx) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Fliplr; does != nil {
 			return does(c, self)
 		}
@@ -3759,8 +3759,8 @@ func (c Ctx) Fliplr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Flipud implements the operator flipud.
-func (c Ctx) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Flipud; does != nil {
 			return does(c, self)
 		}
@@ -3769,8 +3769,8 @@ func (c Ctx) Flipud(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Rot90 implements the operator rot90.
-func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Rot90; does != nil {
 			return does(c, self, k, dims)
 		}
@@ -3779,8 +3779,8 @@ func (c Ctx) Rot90(self *tensor.Tensor, k int64, dims []int64) (r0 *tensor.Tenso
 }
 
 // Tril implements the operator tril.
-func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Tril
 		if err = checkKeys("tril", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -3789,14 +3789,14 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 	}
 	r0, err = ops.Tril(out, self, diagonal)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Triu implements the operator triu.
-func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Triu
 		if err = checkKeys("triu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -3805,14 +3805,14 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 	}
 	r0, err = ops.Triu(out, self, diagonal)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Diag implements the operator diag.
-func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Diag
 		if err = checkKeys("diag", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -3821,14 +3821,14 @@ func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, er
 	}
 	r0, err = ops.Diag(out, self, offset)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // DiagEmbed implements the operator diag_embed.
-func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).DiagEmbed
 		if err = checkKeys("diag_embed", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3839,8 +3839,8 @@ func (c Ctx) DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tenso
 }
 
 // Diagflat implements the operator diagflat.
-func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Diagflat
 		if err = checkKeys("diagflat", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3851,8 +3851,8 @@ func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err
 }
 
 // DiagonalScatter implements the operator diagonal_scatter.
-func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+func (c Context) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		does := backendOf(key).DiagonalScatter
 		if err = checkKeys("diagonal_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
@@ -3863,8 +3863,8 @@ func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64)
 }
 
 // SelectScatter implements the operator select_scatter.
-func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+func (c Context) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		does := backendOf(key).SelectScatter
 		if err = checkKeys("select_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
@@ -3875,8 +3875,8 @@ func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tens
 }
 
 // SliceScatter implements the operator slice_scatter.
-func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(src)); key != 0 {
+func (c Context) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(src)); key != 0 {
 		does := backendOf(key).SliceScatter
 		if err = checkKeys("slice_scatter", key, keys(self)|keys(src), keys(out)|keys(self)|keys(src), does != nil); err != nil {
 			return
@@ -3885,14 +3885,14 @@ func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end o
 	}
 	r0, err = ops.SliceScatter(out, self, src, dim, start, end, step)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // AsStridedScatter implements the operator as_strided_scatter.
-func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+func (c Context) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(src)); key != 0 {
 		does := backendOf(key).AsStridedScatter
 		if err = checkKeys("as_strided_scatter", key, tensor.Sparse, keys(self)|keys(src), does != nil); err != nil {
 			return
@@ -3903,8 +3903,8 @@ func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, of
 }
 
 // UnravelIndex implements the operator unravel_index.
-func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead((keys(indices)) &^ tensor.Gradient); key != 0 {
+func (c Context) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey((keys(indices)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).UnravelIndex
 		if err = checkKeys("unravel_index", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3915,8 +3915,8 @@ func (c Ctx) UnravelIndex(indices *tensor.Tensor, sizes []int64) (r0 []*tensor.T
 }
 
 // SumToSize implements the operator sum_to_size.
-func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SumToSize; does != nil {
 			return does(c, self, size)
 		}
@@ -3925,8 +3925,8 @@ func (c Ctx) SumToSize(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, er
 }
 
 // ConstantPadNd implements the operator constant_pad_nd.
-func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).ConstantPadNd
 		if err = checkKeys("constant_pad_nd", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -3937,8 +3937,8 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 }
 
 // Matmul implements the operator linalg.matmul.
-func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
+func (c Context) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
 		does := backendOf(key).Matmul
 		if err = checkKeys("linalg.matmul", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -3947,19 +3947,19 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	}
 	r0, err = ops.Matmul(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LinalgCross implements the operator linalg.cross.
-func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) LinalgCross(out, self, other *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err = checkKeys("linalg.cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCross == nil {
-			err = Refused("linalg.cross", tensor.Quantized)
+			err = Unsupported("linalg.cross", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgCross; does != nil {
@@ -3970,8 +3970,8 @@ func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (r0 *tensor
 }
 
 // LinalgDiagonal implements the operator linalg.diagonal.
-func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(a)); key != 0 {
+func (c Context) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(a)); key != 0 {
 		if does := backendOf(key).LinalgDiagonal; does != nil {
 			return does(c, a, offset, dim1, dim2)
 		}
@@ -3980,13 +3980,13 @@ func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (r0 *ten
 }
 
 // LinalgVecdot implements the operator linalg.vecdot.
-func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(y) | c.casting(3)); key != 0 {
+func (c Context) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(x) | keys(y) | c.casting(3)); key != 0 {
 		if err = checkKeys("linalg.vecdot", key, keys(x)|keys(y), keys(out)|keys(x)|keys(y), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgVecdot == nil {
-			err = Refused("linalg.vecdot", tensor.Quantized)
+			err = Unsupported("linalg.vecdot", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgVecdot; does != nil {
@@ -3997,13 +3997,13 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 }
 
 // LinalgMultiDot implements the operator linalg.multi_dot.
-func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(3)); key != 0 {
+func (c Context) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(tensors) | c.casting(3)); key != 0 {
 		if err = checkKeys("linalg.multi_dot", key, keysOf(tensors), keys(out)|keysOf(tensors), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMultiDot == nil {
-			err = Refused("linalg.multi_dot", tensor.Quantized)
+			err = Unsupported("linalg.multi_dot", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMultiDot; does != nil {
@@ -4014,13 +4014,13 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (r0 *t
 }
 
 // ChainMatmul implements the operator chain_matmul.
-func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(matrices) | c.casting(3)); key != 0 {
+func (c Context) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keysOf(matrices) | c.casting(3)); key != 0 {
 		if err = checkKeys("chain_matmul", key, keysOf(matrices), keys(out)|keysOf(matrices), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ChainMatmul == nil {
-			err = Refused("chain_matmul", tensor.Quantized)
+			err = Unsupported("chain_matmul", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ChainMatmul; does != nil {
@@ -4031,13 +4031,13 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (r0 *ten
 }
 
 // LinalgMatrixPower implements the operator linalg.matrix_power.
-func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.matrix_power", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixPower == nil {
-			err = Refused("linalg.matrix_power", tensor.Quantized)
+			err = Unsupported("linalg.matrix_power", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixPower; does != nil {
@@ -4048,8 +4048,8 @@ func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (r0 *tensor.Te
 }
 
 // LinalgMatrixExp implements the operator linalg.matrix_exp.
-func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) LinalgMatrixExp(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).LinalgMatrixExp; does != nil {
 			return does(c, self)
 		}
@@ -4058,8 +4058,8 @@ func (c Ctx) LinalgMatrixExp(self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 }
 
 // LinalgVander implements the operator linalg.vander.
-func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x)); key != 0 {
+func (c Context) LinalgVander(x *tensor.Tensor, n ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x)); key != 0 {
 		if does := backendOf(key).LinalgVander; does != nil {
 			return does(c, x, n)
 		}
@@ -4068,13 +4068,13 @@ func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (r0 *tensor.Tensor, err e
 }
 
 // LinalgTensorinv implements the operator linalg.tensorinv.
-func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.tensorinv", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgTensorinv == nil {
-			err = Refused("linalg.tensorinv", tensor.Quantized)
+			err = Unsupported("linalg.tensorinv", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgTensorinv; does != nil {
@@ -4085,13 +4085,13 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (r0 *tensor.Te
 }
 
 // LinalgTensorsolve implements the operator linalg.tensorsolve.
-func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(1)); key != 0 {
+func (c Context) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.tensorsolve", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgTensorsolve == nil {
-			err = Refused("linalg.tensorsolve", tensor.Quantized)
+			err = Unsupported("linalg.tensorsolve", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgTensorsolve; does != nil {
@@ -4102,8 +4102,8 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (r
 }
 
 // LinalgCholeskyEx implements the operator linalg.cholesky_ex.
-func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgCholeskyEx
 		if err = checkKeys("linalg.cholesky_ex", key, keys(self), keys(outL)|keys(outInfo)|keys(self), does != nil); err != nil {
 			return
@@ -4112,20 +4112,20 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 	}
 	r0, r1, err = ops.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
 	if err == nil {
-		wrote(outL)
-		wrote(outInfo)
+		bumpVersion(outL)
+		bumpVersion(outInfo)
 	}
 	return
 }
 
 // LinalgCholesky implements the operator linalg.cholesky.
-func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgCholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCholesky == nil {
-			err = Refused("linalg.cholesky", tensor.Quantized)
+			err = Unsupported("linalg.cholesky", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgCholesky; does != nil {
@@ -4136,13 +4136,13 @@ func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Te
 }
 
 // Cholesky implements the operator cholesky.
-func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("cholesky", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Cholesky == nil {
-			err = Refused("cholesky", tensor.Quantized)
+			err = Unsupported("cholesky", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Cholesky; does != nil {
@@ -4153,8 +4153,8 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, 
 }
 
 // LinalgLuFactorEx implements the operator linalg.lu_factor_ex.
-func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
+func (c Context) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
 		does := backendOf(key).LinalgLuFactorEx
 		if err = checkKeys("linalg.lu_factor_ex", key, keys(a), keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a), does != nil); err != nil {
 			return
@@ -4163,21 +4163,21 @@ func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot
 	}
 	r0, r1, r2, err = ops.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
 	if err == nil {
-		wrote(outLU)
-		wrote(outPivots)
-		wrote(outInfo)
+		bumpVersion(outLU)
+		bumpVersion(outPivots)
+		bumpVersion(outInfo)
 	}
 	return
 }
 
 // LinalgLuFactor implements the operator linalg.lu_factor.
-func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(a)); key != 0 {
+func (c Context) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outLU) | keys(outPivots) | keys(a)); key != 0 {
 		if err = checkKeys("linalg.lu_factor", key, keys(a), keys(outLU)|keys(outPivots)|keys(a), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outLU)|keys(outPivots)) && backendOf(tensor.Quantized).LinalgLuFactor == nil {
-			err = Refused("linalg.lu_factor", tensor.Quantized)
+			err = Unsupported("linalg.lu_factor", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgLuFactor; does != nil {
@@ -4188,8 +4188,8 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (r0 
 }
 
 // Lu implements the operator lu.
-func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(a)); key != 0 {
+func (c Context) Lu(a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(a)); key != 0 {
 		if does := backendOf(key).Lu; does != nil {
 			return does(c, a, pivot)
 		}
@@ -4198,13 +4198,13 @@ func (c Ctx) Lu(a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Ten
 }
 
 // LinalgLu implements the operator linalg.lu.
-func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
+func (c Context) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(a)); key != 0 {
 		if err = checkKeys("linalg.lu", key, keys(a), keys(outP)|keys(outL)|keys(outU)|keys(a), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backendOf(tensor.Quantized).LinalgLu == nil {
-			err = Refused("linalg.lu", tensor.Quantized)
+			err = Unsupported("linalg.lu", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgLu; does != nil {
@@ -4215,13 +4215,13 @@ func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (r0 *tenso
 }
 
 // LuUnpack implements the operator lu_unpack.
-func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots)); key != 0 {
+func (c Context) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outP) | keys(outL) | keys(outU) | keys(lu) | keys(pivots)); key != 0 {
 		if err = checkKeys("lu_unpack", key, keys(lu)|keys(pivots), keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backendOf(tensor.Quantized).LuUnpack == nil {
-			err = Refused("lu_unpack", tensor.Quantized)
+			err = Unsupported("lu_unpack", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LuUnpack; does != nil {
@@ -4232,8 +4232,8 @@ func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, u
 }
 
 // PivotsPermutation implements the operator pivots_permutation.
-func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(pivots)) &^ tensor.Gradient); key != 0 {
+func (c Context) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(pivots)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).PivotsPermutation
 		if err = checkKeys("pivots_permutation", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -4244,8 +4244,8 @@ func (c Ctx) PivotsPermutation(pivots *tensor.Tensor, n int64) (r0 *tensor.Tenso
 }
 
 // LinalgLdlFactorEx implements the operator linalg.ldl_factor_ex.
-func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
+func (c Context) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outLD) | keys(outPivots) | keys(outInfo) | keys(self)); key != 0 {
 		does := backendOf(key).LinalgLdlFactorEx
 		if err = checkKeys("linalg.ldl_factor_ex", key, keys(self), keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self), does != nil); err != nil {
 			return
@@ -4254,21 +4254,21 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 	}
 	r0, r1, r2, err = ops.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
 	if err == nil {
-		wrote(outLD)
-		wrote(outPivots)
-		wrote(outInfo)
+		bumpVersion(outLD)
+		bumpVersion(outPivots)
+		bumpVersion(outInfo)
 	}
 	return
 }
 
 // LinalgLdlFactor implements the operator linalg.ldl_factor.
-func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outLD) | keys(outPivots) | keys(self)); key != 0 {
+func (c Context) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outLD) | keys(outPivots) | keys(self)); key != 0 {
 		if err = checkKeys("linalg.ldl_factor", key, keys(self), keys(outLD)|keys(outPivots)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outLD)|keys(outPivots)) && backendOf(tensor.Quantized).LinalgLdlFactor == nil {
-			err = Refused("linalg.ldl_factor", tensor.Quantized)
+			err = Unsupported("linalg.ldl_factor", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgLdlFactor; does != nil {
@@ -4279,8 +4279,8 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 }
 
 // Geqrf implements the operator geqrf.
-func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
 		does := backendOf(key).Geqrf
 		if err = checkKeys("geqrf", key, keys(self), keys(outA)|keys(outTau)|keys(self), does != nil); err != nil {
 			return
@@ -4289,15 +4289,15 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 	}
 	r0, r1, err = ops.Geqrf(outA, outTau, self)
 	if err == nil {
-		wrote(outA)
-		wrote(outTau)
+		bumpVersion(outA)
+		bumpVersion(outTau)
 	}
 	return
 }
 
 // LinalgQr implements the operator linalg.qr.
-func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
+func (c Context) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgQr
 		if err = checkKeys("linalg.qr", key, keys(a), keys(outQ)|keys(outR)|keys(a), does != nil); err != nil {
 			return
@@ -4306,20 +4306,20 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 	}
 	r0, r1, err = ops.LinalgQr(outQ, outR, a, mode)
 	if err == nil {
-		wrote(outQ)
-		wrote(outR)
+		bumpVersion(outQ)
+		bumpVersion(outR)
 	}
 	return
 }
 
 // Qr implements the operator qr.
-func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outQ) | keys(outR) | keys(self)); key != 0 {
+func (c Context) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outQ) | keys(outR) | keys(self)); key != 0 {
 		if err = checkKeys("qr", key, keys(self), keys(outQ)|keys(outR)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outQ)|keys(outR)) && backendOf(tensor.Quantized).Qr == nil {
-			err = Refused("qr", tensor.Quantized)
+			err = Unsupported("qr", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Qr; does != nil {
@@ -4330,8 +4330,8 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (r0 *tensor.Tensor, 
 }
 
 // LinalgHouseholderProduct implements the operator linalg.householder_product.
-func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
+func (c Context) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgHouseholderProduct
 		if err = checkKeys("linalg.householder_product", key, keys(input)|keys(tau), keys(out)|keys(input)|keys(tau), does != nil); err != nil {
 			return
@@ -4340,14 +4340,14 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 	}
 	r0, err = ops.LinalgHouseholderProduct(out, input, tau)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Ormqr implements the operator ormqr.
-func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
+func (c Context) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
 		does := backendOf(key).Ormqr
 		if err = checkKeys("ormqr", key, keys(self)|keys(tau)|keys(other), keys(out)|keys(self)|keys(tau)|keys(other), does != nil); err != nil {
 			return
@@ -4356,19 +4356,19 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 	}
 	r0, err = ops.Ormqr(out, self, tau, other, left, transpose)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LinalgMatrixSqrth implements the operator linalg.matrix_sqrth.
-func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
+func (c Context) LinalgMatrixSqrth(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(3)); key != 0 {
 		if err = checkKeys("linalg.matrix_sqrth", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixSqrth == nil {
-			err = Refused("linalg.matrix_sqrth", tensor.Quantized)
+			err = Unsupported("linalg.matrix_sqrth", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixSqrth; does != nil {
@@ -4379,8 +4379,8 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (r0 *tensor.Tensor, err
 }
 
 // Lyapunov implements the operator lyapunov.
-func (c Ctx) Lyapunov(h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(h) | keys(g)); key != 0 {
+func (c Context) Lyapunov(h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(h) | keys(g)); key != 0 {
 		if err = checkKeys("lyapunov", key, tensor.Sparse, keys(h)|keys(g), true); err != nil {
 			return
 		}
@@ -4392,13 +4392,13 @@ func (c Ctx) Lyapunov(h, g *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // LinalgPolar implements the operator linalg.polar.
-func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outU) | keys(outH) | keys(a)); key != 0 {
+func (c Context) LinalgPolar(outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outU) | keys(outH) | keys(a)); key != 0 {
 		if err = checkKeys("linalg.polar", key, keys(a), keys(outU)|keys(outH)|keys(a), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outU)|keys(outH)) && backendOf(tensor.Quantized).LinalgPolar == nil {
-			err = Refused("linalg.polar", tensor.Quantized)
+			err = Unsupported("linalg.polar", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgPolar; does != nil {
@@ -4409,13 +4409,13 @@ func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *t
 }
 
 // LinalgDet implements the operator linalg.det.
-func (c Ctx) LinalgDet(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+func (c Context) LinalgDet(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(a)); key != 0 {
 		if err = checkKeys("linalg.det", key, keys(a), keys(out)|keys(a), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgDet == nil {
-			err = Refused("linalg.det", tensor.Quantized)
+			err = Unsupported("linalg.det", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgDet; does != nil {
@@ -4426,13 +4426,13 @@ func (c Ctx) LinalgDet(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // LinalgSlogdet implements the operator linalg.slogdet.
-func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outSign) | keys(outLog) | keys(a)); key != 0 {
+func (c Context) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outSign) | keys(outLog) | keys(a)); key != 0 {
 		if err = checkKeys("linalg.slogdet", key, keys(a), keys(outSign)|keys(outLog)|keys(a), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outSign)|keys(outLog)) && backendOf(tensor.Quantized).LinalgSlogdet == nil {
-			err = Refused("linalg.slogdet", tensor.Quantized)
+			err = Unsupported("linalg.slogdet", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgSlogdet; does != nil {
@@ -4443,8 +4443,8 @@ func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (r0 *tensor.Tensor
 }
 
 // Logdet implements the operator logdet.
-func (c Ctx) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Logdet; does != nil {
 			return does(c, self)
 		}
@@ -4453,8 +4453,8 @@ func (c Ctx) Logdet(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // LinalgVectorNorm implements the operator linalg.vector_norm.
-func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).LinalgVectorNorm
 		if err = checkKeys("linalg.vector_norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -4463,19 +4463,19 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 	}
 	r0, err = ops.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LinalgMatrixNorm implements the operator linalg.matrix_norm.
-func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixNorm == nil {
-			err = Refused("linalg.matrix_norm", tensor.Quantized)
+			err = Unsupported("linalg.matrix_norm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixNorm; does != nil {
@@ -4486,13 +4486,13 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 }
 
 // LinalgMatrixNormStrOrd implements the operator linalg.matrix_norm.
-func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err = checkKeys("linalg.matrix_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixNormStrOrd == nil {
-			err = Refused("linalg.matrix_norm", tensor.Quantized)
+			err = Unsupported("linalg.matrix_norm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixNormStrOrd; does != nil {
@@ -4503,13 +4503,13 @@ func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []
 }
 
 // LinalgNorm implements the operator linalg.norm.
-func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgNorm == nil {
-			err = Refused("linalg.norm", tensor.Quantized)
+			err = Unsupported("linalg.norm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgNorm; does != nil {
@@ -4520,13 +4520,13 @@ func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64,
 }
 
 // LinalgNormOrdStr implements the operator linalg.norm.
-func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("linalg.norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgNormOrdStr == nil {
-			err = Refused("linalg.norm", tensor.Quantized)
+			err = Unsupported("linalg.norm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgNormOrdStr; does != nil {
@@ -4537,13 +4537,13 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 }
 
 // FrobeniusNorm implements the operator frobenius_norm.
-func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err = checkKeys("frobenius_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FrobeniusNorm == nil {
-			err = Refused("frobenius_norm", tensor.Quantized)
+			err = Unsupported("frobenius_norm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FrobeniusNorm; does != nil {
@@ -4554,13 +4554,13 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 }
 
 // NuclearNorm implements the operator nuclear_norm.
-func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err = checkKeys("nuclear_norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NuclearNorm == nil {
-			err = Refused("nuclear_norm", tensor.Quantized)
+			err = Unsupported("nuclear_norm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NuclearNorm; does != nil {
@@ -4571,13 +4571,13 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (r
 }
 
 // LinalgCond implements the operator linalg.cond.
-func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCond == nil {
-			err = Refused("linalg.cond", tensor.Quantized)
+			err = Unsupported("linalg.cond", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgCond; does != nil {
@@ -4588,13 +4588,13 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Te
 }
 
 // LinalgCondPStr implements the operator linalg.cond.
-func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgCondPStr(out, self *tensor.Tensor, p string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.cond", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgCondPStr == nil {
-			err = Refused("linalg.cond", tensor.Quantized)
+			err = Unsupported("linalg.cond", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgCondPStr; does != nil {
@@ -4605,13 +4605,13 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (r0 *tensor.Tens
 }
 
 // LinalgMatrixRank implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
+func (c Context) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRank == nil {
-			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixRank; does != nil {
@@ -4622,13 +4622,13 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 }
 
 // LinalgMatrixRankAtolRtolTensor implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1)); key != 0 {
+func (c Context) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankAtolRtolTensor == nil {
-			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixRankAtolRtolTensor; does != nil {
@@ -4639,13 +4639,13 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 }
 
 // LinalgMatrixRankTol implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
+func (c Context) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.matrix_rank", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankTol == nil {
-			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixRankTol; does != nil {
@@ -4656,13 +4656,13 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 }
 
 // LinalgMatrixRankTolTensor implements the operator linalg.matrix_rank.
-func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1)); key != 0 {
+func (c Context) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.matrix_rank", key, keys(self)|keys(tol), keys(out)|keys(self)|keys(tol), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgMatrixRankTolTensor == nil {
-			err = Refused("linalg.matrix_rank", tensor.Quantized)
+			err = Unsupported("linalg.matrix_rank", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgMatrixRankTolTensor; does != nil {
@@ -4673,13 +4673,13 @@ func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian 
 }
 
 // LinalgPinv implements the operator linalg.pinv.
-func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinv == nil {
-			err = Refused("linalg.pinv", tensor.Quantized)
+			err = Unsupported("linalg.pinv", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgPinv; does != nil {
@@ -4690,13 +4690,13 @@ func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian
 }
 
 // LinalgPinvAtolRtolTensor implements the operator linalg.pinv.
-func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(atol) | keys(rtol)); key != 0 {
+func (c Context) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(atol) | keys(rtol)); key != 0 {
 		if err = checkKeys("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol), keys(out)|keys(self)|keys(atol)|keys(rtol), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvAtolRtolTensor == nil {
-			err = Refused("linalg.pinv", tensor.Quantized)
+			err = Unsupported("linalg.pinv", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgPinvAtolRtolTensor; does != nil {
@@ -4707,13 +4707,13 @@ func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, herm
 }
 
 // LinalgPinvRcond implements the operator linalg.pinv.
-func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("linalg.pinv", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvRcond == nil {
-			err = Refused("linalg.pinv", tensor.Quantized)
+			err = Unsupported("linalg.pinv", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgPinvRcond; does != nil {
@@ -4724,13 +4724,13 @@ func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian 
 }
 
 // LinalgPinvRcondTensor implements the operator linalg.pinv.
-func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(rcond)); key != 0 {
+func (c Context) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(rcond)); key != 0 {
 		if err = checkKeys("linalg.pinv", key, keys(self)|keys(rcond), keys(out)|keys(self)|keys(rcond), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgPinvRcondTensor == nil {
-			err = Refused("linalg.pinv", tensor.Quantized)
+			err = Unsupported("linalg.pinv", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgPinvRcondTensor; does != nil {
@@ -4741,8 +4741,8 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 }
 
 // Pinverse implements the operator pinverse.
-func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).Pinverse; does != nil {
 			return does(c, self, rcond)
 		}
@@ -4751,8 +4751,8 @@ func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (r0 *tensor.Tensor, er
 }
 
 // LinalgSolveEx implements the operator linalg.solve_ex.
-func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
+func (c Context) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
 		does := backendOf(key).LinalgSolveEx
 		if err = checkKeys("linalg.solve_ex", key, keys(a)|keys(b), keys(outResult)|keys(outInfo)|keys(a)|keys(b), does != nil); err != nil {
 			return
@@ -4761,20 +4761,20 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 	}
 	r0, r1, err = ops.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
 	if err == nil {
-		wrote(outResult)
-		wrote(outInfo)
+		bumpVersion(outResult)
+		bumpVersion(outInfo)
 	}
 	return
 }
 
 // LinalgSolve implements the operator linalg.solve.
-func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(a) | keys(b) | c.casting(1)); key != 0 {
+func (c Context) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(a) | keys(b) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.solve", key, keys(a)|keys(b), keys(out)|keys(a)|keys(b), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgSolve == nil {
-			err = Refused("linalg.solve", tensor.Quantized)
+			err = Unsupported("linalg.solve", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgSolve; does != nil {
@@ -4785,8 +4785,8 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Tensor
 }
 
 // LinalgInvEx implements the operator linalg.inv_ex.
-func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
+func (c Context) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgInvEx
 		if err = checkKeys("linalg.inv_ex", key, keys(a), keys(outInverse)|keys(outInfo)|keys(a), does != nil); err != nil {
 			return
@@ -4795,20 +4795,20 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 	}
 	r0, r1, err = ops.LinalgInvEx(outInverse, outInfo, a, checkErrors)
 	if err == nil {
-		wrote(outInverse)
-		wrote(outInfo)
+		bumpVersion(outInverse)
+		bumpVersion(outInfo)
 	}
 	return
 }
 
 // LinalgInv implements the operator linalg.inv.
-func (c Ctx) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
+func (c Context) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(a) | c.casting(1)); key != 0 {
 		if err = checkKeys("linalg.inv", key, keys(a), keys(out)|keys(a), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgInv == nil {
-			err = Refused("linalg.inv", tensor.Quantized)
+			err = Unsupported("linalg.inv", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgInv; does != nil {
@@ -4819,8 +4819,8 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // LinalgSolveTriangular implements the operator linalg.solve_triangular.
-func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(b)); key != 0 {
+func (c Context) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(b)); key != 0 {
 		does := backendOf(key).LinalgSolveTriangular
 		if err = checkKeys("linalg.solve_triangular", key, keys(self)|keys(b), keys(out)|keys(self)|keys(b), does != nil); err != nil {
 			return
@@ -4829,19 +4829,19 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 	}
 	r0, err = ops.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // TriangularSolve implements the operator triangular_solve.
-func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1)); key != 0 {
+func (c Context) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1)); key != 0 {
 		if err = checkKeys("triangular_solve", key, keys(self)|keys(a), keys(outSolution)|keys(outA)|keys(self)|keys(a), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outSolution)|keys(outA)) && backendOf(tensor.Quantized).TriangularSolve == nil {
-			err = Refused("triangular_solve", tensor.Quantized)
+			err = Unsupported("triangular_solve", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).TriangularSolve; does != nil {
@@ -4852,13 +4852,13 @@ func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, t
 }
 
 // LinalgLuSolve implements the operator linalg.lu_solve.
-func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(lu) | keys(pivots) | keys(b)); key != 0 {
+func (c Context) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(lu) | keys(pivots) | keys(b)); key != 0 {
 		if err = checkKeys("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b), keys(out)|keys(lu)|keys(pivots)|keys(b), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgLuSolve == nil {
-			err = Refused("linalg.lu_solve", tensor.Quantized)
+			err = Unsupported("linalg.lu_solve", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LinalgLuSolve; does != nil {
@@ -4869,13 +4869,13 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 }
 
 // LuSolve implements the operator lu_solve.
-func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1)); key != 0 {
+func (c Context) LuSolve(out, self, lu, pivots *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1)); key != 0 {
 		if err = checkKeys("lu_solve", key, keys(self)|keys(lu)|keys(pivots), keys(out)|keys(self)|keys(lu)|keys(pivots), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LuSolve == nil {
-			err = Refused("lu_solve", tensor.Quantized)
+			err = Unsupported("lu_solve", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).LuSolve; does != nil {
@@ -4886,13 +4886,13 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (r0 *tensor.Tensor, e
 }
 
 // CholeskySolve implements the operator cholesky_solve.
-func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(l) | c.casting(1)); key != 0 {
+func (c Context) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(l) | c.casting(1)); key != 0 {
 		if err = checkKeys("cholesky_solve", key, keys(self)|keys(l), keys(out)|keys(self)|keys(l), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CholeskySolve == nil {
-			err = Refused("cholesky_solve", tensor.Quantized)
+			err = Unsupported("cholesky_solve", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).CholeskySolve; does != nil {
@@ -4903,13 +4903,13 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (r0 *tensor.
 }
 
 // CholeskyInverse implements the operator cholesky_inverse.
-func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("cholesky_inverse", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CholeskyInverse == nil {
-			err = Refused("cholesky_inverse", tensor.Quantized)
+			err = Unsupported("cholesky_inverse", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).CholeskyInverse; does != nil {
@@ -4920,8 +4920,8 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (r0 *tensor.T
 }
 
 // LinalgLdlSolve implements the operator linalg.ldl_solve.
-func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
+func (c Context) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
 		does := backendOf(key).LinalgLdlSolve
 		if err = checkKeys("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b), keys(out)|keys(ld)|keys(pivots)|keys(b), does != nil); err != nil {
 			return
@@ -4930,14 +4930,14 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 	}
 	r0, err = ops.LinalgLdlSolve(out, ld, pivots, b, hermitian)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LinalgLstsq implements the operator linalg.lstsq.
-func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
+func (c Context) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgLstsq
 		if err = checkKeys("linalg.lstsq", key, keys(self)|keys(b), keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b), does != nil); err != nil {
 			return
@@ -4946,17 +4946,17 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 	}
 	r0, r1, r2, r3, err = ops.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
 	if err == nil {
-		wrote(outSolution)
-		wrote(outResiduals)
-		wrote(outRank)
-		wrote(outSingular)
+		bumpVersion(outSolution)
+		bumpVersion(outResiduals)
+		bumpVersion(outRank)
+		bumpVersion(outSingular)
 	}
 	return
 }
 
 // LinalgEigh implements the operator linalg.eigh.
-func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgEigh
 		if err = checkKeys("linalg.eigh", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
 			return
@@ -4965,15 +4965,15 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 	}
 	r0, r1, err = ops.LinalgEigh(outValues, outVectors, self, uplo)
 	if err == nil {
-		wrote(outValues)
-		wrote(outVectors)
+		bumpVersion(outValues)
+		bumpVersion(outVectors)
 	}
 	return
 }
 
 // LinalgEigvalsh implements the operator linalg.eigvalsh.
-func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgEigvalsh
 		if err = checkKeys("linalg.eigvalsh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -4982,14 +4982,14 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 	}
 	r0, err = ops.LinalgEigvalsh(out, self, uplo)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LinalgEig implements the operator linalg.eig.
-func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgEig
 		if err = checkKeys("linalg.eig", key, keys(self), keys(outValues)|keys(outVectors)|keys(self), does != nil); err != nil {
 			return
@@ -4998,15 +4998,15 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 	}
 	r0, r1, err = ops.LinalgEig(outValues, outVectors, self)
 	if err == nil {
-		wrote(outValues)
-		wrote(outVectors)
+		bumpVersion(outValues)
+		bumpVersion(outVectors)
 	}
 	return
 }
 
 // LinalgEigvals implements the operator linalg.eigvals.
-func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgEigvals
 		if err = checkKeys("linalg.eigvals", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -5015,14 +5015,14 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 	}
 	r0, err = ops.LinalgEigvals(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LinalgSvd implements the operator linalg.svd.
-func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
+func (c Context) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgSvd
 		if err = checkKeys("linalg.svd", key, keys(a), keys(outU)|keys(outS)|keys(outVh)|keys(a), does != nil); err != nil {
 			return
@@ -5031,21 +5031,21 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 	}
 	r0, r1, r2, err = ops.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
 	if err == nil {
-		wrote(outU)
-		wrote(outS)
-		wrote(outVh)
+		bumpVersion(outU)
+		bumpVersion(outS)
+		bumpVersion(outVh)
 	}
 	return
 }
 
 // Svd implements the operator svd.
-func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("svd", key, keys(self), keys(outU)|keys(outS)|keys(outV)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outU)|keys(outS)|keys(outV)) && backendOf(tensor.Quantized).Svd == nil {
-			err = Refused("svd", tensor.Quantized)
+			err = Unsupported("svd", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Svd; does != nil {
@@ -5056,8 +5056,8 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (r
 }
 
 // LinalgSvdvals implements the operator linalg.svdvals.
-func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
+func (c Context) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(a) | c.casting(1)); key != 0 {
 		does := backendOf(key).LinalgSvdvals
 		if err = checkKeys("linalg.svdvals", key, keys(a), keys(out)|keys(a), does != nil); err != nil {
 			return
@@ -5066,14 +5066,14 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 	}
 	r0, err = ops.LinalgSvdvals(out, a, driver)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SvdLowrank implements the operator svd_lowrank.
-func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(a) | keys(m)); key != 0 {
+func (c Context) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(a) | keys(m)); key != 0 {
 		if err = checkKeys("svd_lowrank", key, tensor.Sparse, keys(a)|keys(m), true); err != nil {
 			return
 		}
@@ -5085,8 +5085,8 @@ func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (r
 }
 
 // PcaLowrank implements the operator pca_lowrank.
-func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(a)); key != 0 {
+func (c Context) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(a)); key != 0 {
 		if does := backendOf(key).PcaLowrank; does != nil {
 			return does(c, a, q, center, niter)
 		}
@@ -5095,8 +5095,8 @@ func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (
 }
 
 // Lobpcg implements the operator lobpcg.
-func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
+func (c Context) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
 		if err = checkKeys("lobpcg", key, tensor.Sparse, keys(a)|keys(b)|keys(x)|keys(iK), true); err != nil {
 			return
 		}
@@ -5108,8 +5108,8 @@ func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int,
 }
 
 // FusedSgd implements the operator _fused_sgd_.
-func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf)); key != 0 {
+func (c Context) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err = checkKeys("_fused_sgd_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
@@ -5121,8 +5121,8 @@ func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDe
 }
 
 // FusedAdam implements the operator _fused_adam_.
-func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
+func (c Context) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err = checkKeys("_fused_adam_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
@@ -5134,8 +5134,8 @@ func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps
 }
 
 // FusedAdamw implements the operator _fused_adamw_.
-func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
+func (c Context) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err = checkKeys("_fused_adamw_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
@@ -5147,8 +5147,8 @@ func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateStep
 }
 
 // FusedAdagrad implements the operator _fused_adagrad_.
-func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
+func (c Context) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
 		if err = checkKeys("_fused_adagrad_", key, tensor.Sparse, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf), true); err != nil {
 			return
 		}
@@ -5160,8 +5160,8 @@ func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, l
 }
 
 // ForeachAbs implements the operator _foreach_abs.
-func (c Ctx) ForeachAbs(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAbs(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_abs", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5173,8 +5173,8 @@ func (c Ctx) ForeachAbs(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachAbsInPlace implements the operator _foreach_abs_.
-func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAbsInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_abs_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5186,8 +5186,8 @@ func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachAcos implements the operator _foreach_acos.
-func (c Ctx) ForeachAcos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAcos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_acos", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5199,8 +5199,8 @@ func (c Ctx) ForeachAcos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachAcosInPlace implements the operator _foreach_acos_.
-func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAcosInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_acos_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5212,8 +5212,8 @@ func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachAsin implements the operator _foreach_asin.
-func (c Ctx) ForeachAsin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAsin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_asin", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5225,8 +5225,8 @@ func (c Ctx) ForeachAsin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachAsinInPlace implements the operator _foreach_asin_.
-func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAsinInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_asin_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5238,8 +5238,8 @@ func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachAtan implements the operator _foreach_atan.
-func (c Ctx) ForeachAtan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAtan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_atan", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5251,8 +5251,8 @@ func (c Ctx) ForeachAtan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachAtanInPlace implements the operator _foreach_atan_.
-func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAtanInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_atan_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5264,8 +5264,8 @@ func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachCeil implements the operator _foreach_ceil.
-func (c Ctx) ForeachCeil(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachCeil(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_ceil", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5277,8 +5277,8 @@ func (c Ctx) ForeachCeil(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachCeilInPlace implements the operator _foreach_ceil_.
-func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachCeilInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_ceil_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5290,8 +5290,8 @@ func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachCos implements the operator _foreach_cos.
-func (c Ctx) ForeachCos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachCos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_cos", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5303,8 +5303,8 @@ func (c Ctx) ForeachCos(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachCosInPlace implements the operator _foreach_cos_.
-func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachCosInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_cos_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5316,8 +5316,8 @@ func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachCosh implements the operator _foreach_cosh.
-func (c Ctx) ForeachCosh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachCosh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_cosh", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5329,8 +5329,8 @@ func (c Ctx) ForeachCosh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachCoshInPlace implements the operator _foreach_cosh_.
-func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachCoshInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_cosh_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5342,8 +5342,8 @@ func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachErf implements the operator _foreach_erf.
-func (c Ctx) ForeachErf(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachErf(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_erf", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5355,8 +5355,8 @@ func (c Ctx) ForeachErf(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachErfInPlace implements the operator _foreach_erf_.
-func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachErfInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_erf_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5368,8 +5368,8 @@ func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachErfc implements the operator _foreach_erfc.
-func (c Ctx) ForeachErfc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachErfc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_erfc", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5381,8 +5381,8 @@ func (c Ctx) ForeachErfc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachErfcInPlace implements the operator _foreach_erfc_.
-func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachErfcInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_erfc_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5394,8 +5394,8 @@ func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachExp implements the operator _foreach_exp.
-func (c Ctx) ForeachExp(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachExp(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_exp", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5407,8 +5407,8 @@ func (c Ctx) ForeachExp(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachExpInPlace implements the operator _foreach_exp_.
-func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachExpInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_exp_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5420,8 +5420,8 @@ func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachExpm1 implements the operator _foreach_expm1.
-func (c Ctx) ForeachExpm1(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachExpm1(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_expm1", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5433,8 +5433,8 @@ func (c Ctx) ForeachExpm1(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 }
 
 // ForeachExpm1InPlace implements the operator _foreach_expm1_.
-func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachExpm1InPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_expm1_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5446,8 +5446,8 @@ func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachFloor implements the operator _foreach_floor.
-func (c Ctx) ForeachFloor(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachFloor(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_floor", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5459,8 +5459,8 @@ func (c Ctx) ForeachFloor(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 }
 
 // ForeachFloorInPlace implements the operator _foreach_floor_.
-func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachFloorInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_floor_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5472,8 +5472,8 @@ func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachFrac implements the operator _foreach_frac.
-func (c Ctx) ForeachFrac(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachFrac(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_frac", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5485,8 +5485,8 @@ func (c Ctx) ForeachFrac(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachFracInPlace implements the operator _foreach_frac_.
-func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachFracInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_frac_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5498,8 +5498,8 @@ func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachLgamma implements the operator _foreach_lgamma.
-func (c Ctx) ForeachLgamma(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLgamma(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_lgamma", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5511,8 +5511,8 @@ func (c Ctx) ForeachLgamma(self []*tensor.Tensor) (r0 []*tensor.Tensor, err erro
 }
 
 // ForeachLgammaInPlace implements the operator _foreach_lgamma_.
-func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLgammaInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_lgamma_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5524,8 +5524,8 @@ func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachLog implements the operator _foreach_log.
-func (c Ctx) ForeachLog(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLog(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5537,8 +5537,8 @@ func (c Ctx) ForeachLog(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachLogInPlace implements the operator _foreach_log_.
-func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLogInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5550,8 +5550,8 @@ func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachLog10 implements the operator _foreach_log10.
-func (c Ctx) ForeachLog10(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLog10(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log10", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5563,8 +5563,8 @@ func (c Ctx) ForeachLog10(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 }
 
 // ForeachLog10InPlace implements the operator _foreach_log10_.
-func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLog10InPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log10_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5576,8 +5576,8 @@ func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachLog1p implements the operator _foreach_log1p.
-func (c Ctx) ForeachLog1p(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLog1p(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log1p", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5589,8 +5589,8 @@ func (c Ctx) ForeachLog1p(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 }
 
 // ForeachLog1pInPlace implements the operator _foreach_log1p_.
-func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLog1pInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log1p_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5602,8 +5602,8 @@ func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachLog2 implements the operator _foreach_log2.
-func (c Ctx) ForeachLog2(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLog2(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log2", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5615,8 +5615,8 @@ func (c Ctx) ForeachLog2(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachLog2InPlace implements the operator _foreach_log2_.
-func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachLog2InPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_log2_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5628,8 +5628,8 @@ func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachNeg implements the operator _foreach_neg.
-func (c Ctx) ForeachNeg(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachNeg(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_neg", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5641,8 +5641,8 @@ func (c Ctx) ForeachNeg(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachNegInPlace implements the operator _foreach_neg_.
-func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachNegInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_neg_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5654,8 +5654,8 @@ func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachReciprocal implements the operator _foreach_reciprocal.
-func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachReciprocal(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_reciprocal", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5667,8 +5667,8 @@ func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) (r0 []*tensor.Tensor, err 
 }
 
 // ForeachReciprocalInPlace implements the operator _foreach_reciprocal_.
-func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachReciprocalInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_reciprocal_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5680,8 +5680,8 @@ func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachRound implements the operator _foreach_round.
-func (c Ctx) ForeachRound(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachRound(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_round", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5693,8 +5693,8 @@ func (c Ctx) ForeachRound(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 }
 
 // ForeachRoundInPlace implements the operator _foreach_round_.
-func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachRoundInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_round_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5706,8 +5706,8 @@ func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachRsqrt implements the operator _foreach_rsqrt.
-func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachRsqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_rsqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5719,8 +5719,8 @@ func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 }
 
 // ForeachRsqrtInPlace implements the operator _foreach_rsqrt_.
-func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachRsqrtInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_rsqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5732,8 +5732,8 @@ func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachSigmoid implements the operator _foreach_sigmoid.
-func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSigmoid(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sigmoid", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5745,8 +5745,8 @@ func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) (r0 []*tensor.Tensor, err err
 }
 
 // ForeachSigmoidInPlace implements the operator _foreach_sigmoid_.
-func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSigmoidInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sigmoid_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5758,8 +5758,8 @@ func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachSign implements the operator _foreach_sign.
-func (c Ctx) ForeachSign(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSign(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sign", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5771,8 +5771,8 @@ func (c Ctx) ForeachSign(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachSignInPlace implements the operator _foreach_sign_.
-func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSignInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sign_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5784,8 +5784,8 @@ func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachSin implements the operator _foreach_sin.
-func (c Ctx) ForeachSin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sin", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5797,8 +5797,8 @@ func (c Ctx) ForeachSin(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachSinInPlace implements the operator _foreach_sin_.
-func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSinInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sin_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5810,8 +5810,8 @@ func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachSinh implements the operator _foreach_sinh.
-func (c Ctx) ForeachSinh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSinh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sinh", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5823,8 +5823,8 @@ func (c Ctx) ForeachSinh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachSinhInPlace implements the operator _foreach_sinh_.
-func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSinhInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sinh_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5836,8 +5836,8 @@ func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachSqrt implements the operator _foreach_sqrt.
-func (c Ctx) ForeachSqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sqrt", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5849,8 +5849,8 @@ func (c Ctx) ForeachSqrt(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachSqrtInPlace implements the operator _foreach_sqrt_.
-func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSqrtInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sqrt_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5862,8 +5862,8 @@ func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachTan implements the operator _foreach_tan.
-func (c Ctx) ForeachTan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachTan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_tan", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5875,8 +5875,8 @@ func (c Ctx) ForeachTan(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachTanInPlace implements the operator _foreach_tan_.
-func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachTanInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_tan_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5888,8 +5888,8 @@ func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachTanh implements the operator _foreach_tanh.
-func (c Ctx) ForeachTanh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachTanh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_tanh", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5901,8 +5901,8 @@ func (c Ctx) ForeachTanh(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error)
 }
 
 // ForeachTanhInPlace implements the operator _foreach_tanh_.
-func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachTanhInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_tanh_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5914,8 +5914,8 @@ func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachTrunc implements the operator _foreach_trunc.
-func (c Ctx) ForeachTrunc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachTrunc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_trunc", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5927,8 +5927,8 @@ func (c Ctx) ForeachTrunc(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error
 }
 
 // ForeachTruncInPlace implements the operator _foreach_trunc_.
-func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachTruncInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_trunc_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5940,8 +5940,8 @@ func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // ForeachAddScalar implements the operator _foreach_add.
-func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5953,8 +5953,8 @@ func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 }
 
 // ForeachAddScalarInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -5966,8 +5966,8 @@ func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachAddList implements the operator _foreach_add.
-func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -5979,8 +5979,8 @@ func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r
 }
 
 // ForeachAddListInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -5992,8 +5992,8 @@ func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 }
 
 // ForeachAddScalars implements the operator _foreach_add.
-func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6005,8 +6005,8 @@ func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 }
 
 // ForeachAddScalarsInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6018,8 +6018,8 @@ func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachAddTensor implements the operator _foreach_add.
-func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+func (c Context) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
 		if err = checkKeys("_foreach_add", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
@@ -6031,8 +6031,8 @@ func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha
 }
 
 // ForeachAddTensorInPlace implements the operator _foreach_add_.
-func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+func (c Context) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
 		if err = checkKeys("_foreach_add_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
@@ -6044,8 +6044,8 @@ func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 }
 
 // ForeachSubScalar implements the operator _foreach_sub.
-func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6057,8 +6057,8 @@ func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 }
 
 // ForeachSubScalarInPlace implements the operator _foreach_sub_.
-func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6070,8 +6070,8 @@ func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachSubList implements the operator _foreach_sub.
-func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6083,8 +6083,8 @@ func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) (r
 }
 
 // ForeachSubListInPlace implements the operator _foreach_sub_.
-func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6096,8 +6096,8 @@ func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Sca
 }
 
 // ForeachSubScalars implements the operator _foreach_sub.
-func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sub", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6109,8 +6109,8 @@ func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 }
 
 // ForeachSubScalarsInPlace implements the operator _foreach_sub_.
-func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_sub_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6122,8 +6122,8 @@ func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachMulScalar implements the operator _foreach_mul.
-func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6135,8 +6135,8 @@ func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 }
 
 // ForeachMulScalarInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6148,8 +6148,8 @@ func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachMulList implements the operator _foreach_mul.
-func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachMulList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6161,8 +6161,8 @@ func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, 
 }
 
 // ForeachMulListInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachMulListInPlace(self, other []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6174,8 +6174,8 @@ func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) (err error) {
 }
 
 // ForeachMulScalars implements the operator _foreach_mul.
-func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6187,8 +6187,8 @@ func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 }
 
 // ForeachMulScalarsInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6200,8 +6200,8 @@ func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachMulTensor implements the operator _foreach_mul.
-func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+func (c Context) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
 		if err = checkKeys("_foreach_mul", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
@@ -6213,8 +6213,8 @@ func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 [
 }
 
 // ForeachMulTensorInPlace implements the operator _foreach_mul_.
-func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+func (c Context) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
 		if err = checkKeys("_foreach_mul_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
@@ -6226,8 +6226,8 @@ func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 }
 
 // ForeachDivScalar implements the operator _foreach_div.
-func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6239,8 +6239,8 @@ func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []
 }
 
 // ForeachDivScalarInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6252,8 +6252,8 @@ func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar)
 }
 
 // ForeachDivList implements the operator _foreach_div.
-func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachDivList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6265,8 +6265,8 @@ func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, 
 }
 
 // ForeachDivListInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachDivListInPlace(self, other []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6278,8 +6278,8 @@ func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) (err error) {
 }
 
 // ForeachDivScalars implements the operator _foreach_div.
-func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6291,8 +6291,8 @@ func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r
 }
 
 // ForeachDivScalarsInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6304,8 +6304,8 @@ func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Sca
 }
 
 // ForeachDivTensor implements the operator _foreach_div.
-func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+func (c Context) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
 		if err = checkKeys("_foreach_div", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
@@ -6317,8 +6317,8 @@ func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) (r0 [
 }
 
 // ForeachDivTensorInPlace implements the operator _foreach_div_.
-func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+func (c Context) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keys(other)); key != 0 {
 		if err = checkKeys("_foreach_div_", key, tensor.Sparse, keysOf(self)|keys(other), true); err != nil {
 			return
 		}
@@ -6330,8 +6330,8 @@ func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor
 }
 
 // ForeachClampMaxScalar implements the operator _foreach_clamp_max.
-func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6343,8 +6343,8 @@ func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 }
 
 // ForeachClampMaxScalarInPlace implements the operator _foreach_clamp_max_.
-func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6356,8 +6356,8 @@ func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachClampMaxList implements the operator _foreach_clamp_max.
-func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachClampMaxList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6369,8 +6369,8 @@ func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) (r0 []*tensor.Ten
 }
 
 // ForeachClampMaxListInPlace implements the operator _foreach_clamp_max_.
-func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6382,8 +6382,8 @@ func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) (err error
 }
 
 // ForeachClampMaxScalars implements the operator _foreach_clamp_max.
-func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_max", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6395,8 +6395,8 @@ func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scala
 }
 
 // ForeachClampMaxScalarsInPlace implements the operator _foreach_clamp_max_.
-func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_max_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6408,8 +6408,8 @@ func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachClampMinScalar implements the operator _foreach_clamp_min.
-func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6421,8 +6421,8 @@ func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) (
 }
 
 // ForeachClampMinScalarInPlace implements the operator _foreach_clamp_min_.
-func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6434,8 +6434,8 @@ func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachClampMinList implements the operator _foreach_clamp_min.
-func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachClampMinList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6447,8 +6447,8 @@ func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) (r0 []*tensor.Ten
 }
 
 // ForeachClampMinListInPlace implements the operator _foreach_clamp_min_.
-func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachClampMinListInPlace(self, other []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6460,8 +6460,8 @@ func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) (err error
 }
 
 // ForeachClampMinScalars implements the operator _foreach_clamp_min.
-func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_min", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6473,8 +6473,8 @@ func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scala
 }
 
 // ForeachClampMinScalarsInPlace implements the operator _foreach_clamp_min_.
-func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clamp_min_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6486,8 +6486,8 @@ func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachMaximumScalar implements the operator _foreach_maximum.
-func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6499,8 +6499,8 @@ func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r
 }
 
 // ForeachMaximumScalarInPlace implements the operator _foreach_maximum_.
-func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6512,8 +6512,8 @@ func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 }
 
 // ForeachMaximumList implements the operator _foreach_maximum.
-func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachMaximumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6525,8 +6525,8 @@ func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) (r0 []*tensor.Tens
 }
 
 // ForeachMaximumListInPlace implements the operator _foreach_maximum_.
-func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachMaximumListInPlace(self, other []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6538,8 +6538,8 @@ func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) (err error)
 }
 
 // ForeachMaximumScalars implements the operator _foreach_maximum.
-func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_maximum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6551,8 +6551,8 @@ func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 }
 
 // ForeachMaximumScalarsInPlace implements the operator _foreach_maximum_.
-func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_maximum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6564,8 +6564,8 @@ func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 }
 
 // ForeachMinimumScalar implements the operator _foreach_minimum.
-func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6577,8 +6577,8 @@ func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) (r
 }
 
 // ForeachMinimumScalarInPlace implements the operator _foreach_minimum_.
-func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6590,8 +6590,8 @@ func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Sca
 }
 
 // ForeachMinimumList implements the operator _foreach_minimum.
-func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachMinimumList(self, other []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6603,8 +6603,8 @@ func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) (r0 []*tensor.Tens
 }
 
 // ForeachMinimumListInPlace implements the operator _foreach_minimum_.
-func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+func (c Context) ForeachMinimumListInPlace(self, other []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(other)); key != 0 {
 		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self)|keysOf(other), true); err != nil {
 			return
 		}
@@ -6616,8 +6616,8 @@ func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) (err error)
 }
 
 // ForeachMinimumScalars implements the operator _foreach_minimum.
-func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_minimum", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6629,8 +6629,8 @@ func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar
 }
 
 // ForeachMinimumScalarsInPlace implements the operator _foreach_minimum_.
-func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_minimum_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6642,8 +6642,8 @@ func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype
 }
 
 // ForeachPowScalar implements the operator _foreach_pow.
-func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6655,8 +6655,8 @@ func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) (r0 
 }
 
 // ForeachPowScalarInPlace implements the operator _foreach_pow_.
-func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6668,8 +6668,8 @@ func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scala
 }
 
 // ForeachPowScalars implements the operator _foreach_pow.
-func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6681,8 +6681,8 @@ func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) (
 }
 
 // ForeachPowScalarsInPlace implements the operator _foreach_pow_.
-func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6694,8 +6694,8 @@ func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Sc
 }
 
 // ForeachPowList implements the operator _foreach_pow.
-func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
+func (c Context) ForeachPowList(self, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(exponent)); key != 0 {
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
 			return
 		}
@@ -6707,8 +6707,8 @@ func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) (r0 []*tensor.Tenso
 }
 
 // ForeachPowListInPlace implements the operator _foreach_pow_.
-func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
+func (c Context) ForeachPowListInPlace(self, exponent []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(exponent)); key != 0 {
 		if err = checkKeys("_foreach_pow_", key, tensor.Sparse, keysOf(self)|keysOf(exponent), true); err != nil {
 			return
 		}
@@ -6720,8 +6720,8 @@ func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) (err error) 
 }
 
 // ForeachPowBase implements the operator _foreach_pow.
-func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(exponent)); key != 0 {
+func (c Context) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(exponent)); key != 0 {
 		if err = checkKeys("_foreach_pow", key, tensor.Sparse, keysOf(exponent), true); err != nil {
 			return
 		}
@@ -6733,8 +6733,8 @@ func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) (r0 []
 }
 
 // ForeachLerpScalar implements the operator _foreach_lerp.
-func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+func (c Context) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
@@ -6746,8 +6746,8 @@ func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Sca
 }
 
 // ForeachLerpScalarInPlace implements the operator _foreach_lerp_.
-func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+func (c Context) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
@@ -6759,8 +6759,8 @@ func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dt
 }
 
 // ForeachLerpList implements the operator _foreach_lerp.
-func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
+func (c Context) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
 		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
 			return
 		}
@@ -6772,8 +6772,8 @@ func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) (r0 []*te
 }
 
 // ForeachLerpListInPlace implements the operator _foreach_lerp_.
-func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
+func (c Context) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
 		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1)|keysOf(weights), true); err != nil {
 			return
 		}
@@ -6785,8 +6785,8 @@ func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) (e
 }
 
 // ForeachLerpScalars implements the operator _foreach_lerp.
-func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+func (c Context) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err = checkKeys("_foreach_lerp", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
@@ -6798,8 +6798,8 @@ func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.
 }
 
 // ForeachLerpScalarsInPlace implements the operator _foreach_lerp_.
-func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+func (c Context) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensors1)); key != 0 {
 		if err = checkKeys("_foreach_lerp_", key, tensor.Sparse, keysOf(self)|keysOf(tensors1), true); err != nil {
 			return
 		}
@@ -6811,8 +6811,8 @@ func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight [
 }
 
 // ForeachAddcmulScalar implements the operator _foreach_addcmul.
-func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6824,8 +6824,8 @@ func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 }
 
 // ForeachAddcmulScalarInPlace implements the operator _foreach_addcmul_.
-func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6837,8 +6837,8 @@ func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachAddcmulScalars implements the operator _foreach_addcmul.
-func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6850,8 +6850,8 @@ func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 }
 
 // ForeachAddcmulScalarsInPlace implements the operator _foreach_addcmul_.
-func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6863,8 +6863,8 @@ func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 }
 
 // ForeachAddcmulTensor implements the operator _foreach_addcmul.
-func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+func (c Context) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err = checkKeys("_foreach_addcmul", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
@@ -6876,8 +6876,8 @@ func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 }
 
 // ForeachAddcmulTensorInPlace implements the operator _foreach_addcmul_.
-func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+func (c Context) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err = checkKeys("_foreach_addcmul_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
@@ -6889,8 +6889,8 @@ func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachAddcdivScalar implements the operator _foreach_addcdiv.
-func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6902,8 +6902,8 @@ func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value
 }
 
 // ForeachAddcdivScalarInPlace implements the operator _foreach_addcdiv_.
-func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6915,8 +6915,8 @@ func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachAddcdivScalars implements the operator _foreach_addcdiv.
-func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6928,8 +6928,8 @@ func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scal
 }
 
 // ForeachAddcdivScalarsInPlace implements the operator _foreach_addcdiv_.
-func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+func (c Context) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
 		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2), true); err != nil {
 			return
 		}
@@ -6941,8 +6941,8 @@ func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tenso
 }
 
 // ForeachAddcdivTensor implements the operator _foreach_addcdiv.
-func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+func (c Context) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err = checkKeys("_foreach_addcdiv", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
@@ -6954,8 +6954,8 @@ func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scala
 }
 
 // ForeachAddcdivTensorInPlace implements the operator _foreach_addcdiv_.
-func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+func (c Context) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
 		if err = checkKeys("_foreach_addcdiv_", key, tensor.Sparse, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars), true); err != nil {
 			return
 		}
@@ -6967,8 +6967,8 @@ func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor
 }
 
 // ForeachNorm implements the operator _foreach_norm.
-func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_norm", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6980,8 +6980,8 @@ func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType)
 }
 
 // ForeachMax implements the operator _foreach_max.
-func (c Ctx) ForeachMax(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachMax(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_max", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -6993,8 +6993,8 @@ func (c Ctx) ForeachMax(self []*tensor.Tensor) (r0 []*tensor.Tensor, err error) 
 }
 
 // ForeachMm implements the operator _foreach_mm.
-func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self) | keysOf(mat2)); key != 0 {
+func (c Context) ForeachMm(self, mat2 []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(mat2)); key != 0 {
 		if err = checkKeys("_foreach_mm", key, tensor.Sparse, keysOf(self)|keysOf(mat2), true); err != nil {
 			return
 		}
@@ -7006,8 +7006,8 @@ func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) (r0 []*tensor.Tensor, err er
 }
 
 // ForeachClone implements the operator _foreach_clone.
-func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_clone", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -7019,8 +7019,8 @@ func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat
 }
 
 // ForeachCopyInPlace implements the operator _foreach_copy_.
-func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) (err error) {
-	if key := c.ahead(keysOf(self) | keysOf(src)); key != 0 {
+func (c Context) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) (err error) {
+	if key := c.highestKey(keysOf(self) | keysOf(src)); key != 0 {
 		if err = checkKeys("_foreach_copy_", key, tensor.Sparse, keysOf(self)|keysOf(src), true); err != nil {
 			return
 		}
@@ -7032,8 +7032,8 @@ func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) (e
 }
 
 // ForeachZeroInPlace implements the operator _foreach_zero_.
-func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
-	if key := c.ahead(keysOf(self)); key != 0 {
+func (c Context) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
+	if key := c.highestKey(keysOf(self)); key != 0 {
 		if err = checkKeys("_foreach_zero_", key, tensor.Sparse, keysOf(self), true); err != nil {
 			return
 		}
@@ -7045,8 +7045,8 @@ func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) (err error) {
 }
 
 // LogicalAnd implements the operator logical_and.
-func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).LogicalAnd
 		if err = checkKeys("logical_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7055,14 +7055,14 @@ func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.LogicalAnd(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LogicalOr implements the operator logical_or.
-func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).LogicalOr
 		if err = checkKeys("logical_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7071,14 +7071,14 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	}
 	r0, err = ops.LogicalOr(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LogicalXor implements the operator logical_xor.
-func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).LogicalXor
 		if err = checkKeys("logical_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7087,14 +7087,14 @@ func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.LogicalXor(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LogicalNot implements the operator logical_not.
-func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).LogicalNot
 		if err = checkKeys("logical_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7103,14 +7103,14 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.LogicalNot(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // BitwiseAnd implements the operator bitwise_and.
-func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).BitwiseAnd
 		if err = checkKeys("bitwise_and", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7119,14 +7119,14 @@ func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.BitwiseAnd(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // BitwiseOr implements the operator bitwise_or.
-func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).BitwiseOr
 		if err = checkKeys("bitwise_or", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7135,14 +7135,14 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	}
 	r0, err = ops.BitwiseOr(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // BitwiseXor implements the operator bitwise_xor.
-func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).BitwiseXor
 		if err = checkKeys("bitwise_xor", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7151,14 +7151,14 @@ func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.BitwiseXor(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // BitwiseNot implements the operator bitwise_not.
-func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).BitwiseNot
 		if err = checkKeys("bitwise_not", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7167,14 +7167,14 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.BitwiseNot(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // BitwiseLeftShift implements the operator bitwise_left_shift.
-func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).BitwiseLeftShift
 		if err = checkKeys("bitwise_left_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7183,14 +7183,14 @@ func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tenso
 	}
 	r0, err = ops.BitwiseLeftShift(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // BitwiseRightShift implements the operator bitwise_right_shift.
-func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).BitwiseRightShift
 		if err = checkKeys("bitwise_right_shift", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7199,14 +7199,14 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 	}
 	r0, err = ops.BitwiseRightShift(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Mm implements the operator mm.
-func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
+func (c Context) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		does := backendOf(key).Mm
 		if err = checkKeys("mm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
 			return
@@ -7215,14 +7215,14 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Mm(out, self, mat2)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Bmm implements the operator bmm.
-func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
+func (c Context) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		does := backendOf(key).Bmm
 		if err = checkKeys("bmm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
 			return
@@ -7231,14 +7231,14 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.Bmm(out, self, mat2)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Mv implements the operator mv.
-func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
+func (c Context) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
 		does := backendOf(key).Mv
 		if err = checkKeys("mv", key, keys(self)|keys(vec), keys(out)|keys(self)|keys(vec), does != nil); err != nil {
 			return
@@ -7247,14 +7247,14 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Mv(out, self, vec)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Dot implements the operator dot.
-func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
+func (c Context) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		does := backendOf(key).Dot
 		if err = checkKeys("dot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7263,14 +7263,14 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.Dot(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Vdot implements the operator vdot.
-func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
+func (c Context) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		does := backendOf(key).Vdot
 		if err = checkKeys("vdot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -7279,19 +7279,19 @@ func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.Vdot(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Inner implements the operator inner.
-func (c Ctx) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err = checkKeys("inner", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Inner == nil {
-			err = Refused("inner", tensor.Quantized)
+			err = Unsupported("inner", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Inner; does != nil {
@@ -7302,13 +7302,13 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 }
 
 // Outer implements the operator outer.
-func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(vec2)); key != 0 {
+func (c Context) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(vec2)); key != 0 {
 		if err = checkKeys("outer", key, keys(self)|keys(vec2), keys(out)|keys(self)|keys(vec2), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Outer == nil {
-			err = Refused("outer", tensor.Quantized)
+			err = Unsupported("outer", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Outer; does != nil {
@@ -7319,8 +7319,8 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // Addmm implements the operator addmm.
-func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
+func (c Context) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
 		does := backendOf(key).Addmm
 		if err = checkKeys("addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), does != nil); err != nil {
 			return
@@ -7329,14 +7329,14 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 	}
 	r0, err = ops.Addmm(out, self, mat1, mat2, beta, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Baddbmm implements the operator baddbmm.
-func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
+func (c Context) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		does := backendOf(key).Baddbmm
 		if err = checkKeys("baddbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
 			return
@@ -7345,14 +7345,14 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 	}
 	r0, err = ops.Baddbmm(out, self, batch1, batch2, beta, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Addbmm implements the operator addbmm.
-func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
+func (c Context) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		does := backendOf(key).Addbmm
 		if err = checkKeys("addbmm", key, keys(self)|keys(batch1)|keys(batch2), keys(out)|keys(self)|keys(batch1)|keys(batch2), does != nil); err != nil {
 			return
@@ -7361,14 +7361,14 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 	}
 	r0, err = ops.Addbmm(out, self, batch1, batch2, beta, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Addmv implements the operator addmv.
-func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
+func (c Context) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
 		does := backendOf(key).Addmv
 		if err = checkKeys("addmv", key, keys(self)|keys(mat)|keys(vec), keys(out)|keys(self)|keys(mat)|keys(vec), does != nil); err != nil {
 			return
@@ -7377,14 +7377,14 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 	}
 	r0, err = ops.Addmv(out, self, mat, vec, beta, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Addr implements the operator addr.
-func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
+func (c Context) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
 		does := backendOf(key).Addr
 		if err = checkKeys("addr", key, keys(self)|keys(vec1)|keys(vec2), keys(out)|keys(self)|keys(vec1)|keys(vec2), does != nil); err != nil {
 			return
@@ -7393,14 +7393,14 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 	}
 	r0, err = ops.Addr(out, self, vec1, vec2, beta, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Einsum implements the operator einsum.
-func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(operands) | c.casting(2)); key != 0 {
+func (c Context) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(operands) | c.casting(2)); key != 0 {
 		if err = checkKeys("einsum", key, tensor.Sparse, keysOf(operands), true); err != nil {
 			return
 		}
@@ -7412,13 +7412,13 @@ func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (r0 *tensor.Tensor, 
 }
 
 // Tensordot implements the operator tensordot.
-func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
+func (c Context) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Tensordot == nil {
-			err = Refused("tensordot", tensor.Quantized)
+			err = Unsupported("tensordot", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Tensordot; does != nil {
@@ -7429,13 +7429,13 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (r0 *tensor.
 }
 
 // TensordotDims implements the operator tensordot.
-func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
+func (c Context) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err = checkKeys("tensordot", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TensordotDims == nil {
-			err = Refused("tensordot", tensor.Quantized)
+			err = Unsupported("tensordot", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).TensordotDims; does != nil {
@@ -7446,13 +7446,13 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 }
 
 // Kron implements the operator kron.
-func (c Ctx) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err = checkKeys("kron", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Kron == nil {
-			err = Refused("kron", tensor.Quantized)
+			err = Unsupported("kron", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Kron; does != nil {
@@ -7463,8 +7463,8 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // Cdist implements the operator cdist.
-func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
+func (c Context) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
 		does := backendOf(key).Cdist
 		if err = checkKeys("cdist", key, tensor.Sparse, keys(x1)|keys(x2), does != nil); err != nil {
 			return
@@ -7475,8 +7475,8 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 }
 
 // Pdist implements the operator pdist.
-func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
+func (c Context) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Pdist
 		if err = checkKeys("pdist", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -7487,8 +7487,8 @@ func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error
 }
 
 // CosineSimilarity implements the operator cosine_similarity.
-func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x1) | keys(x2) | c.casting(2)); key != 0 {
+func (c Context) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x1) | keys(x2) | c.casting(2)); key != 0 {
 		if err = checkKeys("cosine_similarity", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
 			return
 		}
@@ -7500,18 +7500,18 @@ func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (r0
 }
 
 // Names implements the operator names.
-func (c Ctx) Names(self *tensor.Tensor) ([]string, error) {
+func (c Context) Names(self *tensor.Tensor) ([]string, error) {
 	return composed.Names(c, self)
 }
 
 // DimByName implements the operator dim_by_name.
-func (c Ctx) DimByName(self *tensor.Tensor, name string) (int64, error) {
+func (c Context) DimByName(self *tensor.Tensor, name string) (int64, error) {
 	return composed.DimByName(c, self, name)
 }
 
 // Rename implements the operator rename.
-func (c Ctx) Rename(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Rename(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Rename; does != nil {
 			return does(c, self, names)
 		}
@@ -7520,8 +7520,8 @@ func (c Ctx) Rename(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err
 }
 
 // RenameInPlace implements the operator rename_.
-func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) RenameInPlace(self *tensor.Tensor, names []string) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).RenameInPlace; does != nil {
 			return does(c, self, names)
 		}
@@ -7530,8 +7530,8 @@ func (c Ctx) RenameInPlace(self *tensor.Tensor, names []string) (err error) {
 }
 
 // RefineNames implements the operator refine_names.
-func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) RefineNames(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).RefineNames; does != nil {
 			return does(c, self, names)
 		}
@@ -7540,8 +7540,8 @@ func (c Ctx) RefineNames(self *tensor.Tensor, names []string) (r0 *tensor.Tensor
 }
 
 // AlignTo implements the operator align_to.
-func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) AlignTo(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).AlignTo; does != nil {
 			return does(c, self, names)
 		}
@@ -7550,8 +7550,8 @@ func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (r0 *tensor.Tensor, er
 }
 
 // AlignAs implements the operator align_as.
-func (c Ctx) AlignAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+func (c Context) AlignAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		if err = checkKeys("align_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
@@ -7563,8 +7563,8 @@ func (c Ctx) AlignAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 }
 
 // AlignTensors implements the operator align_tensors.
-func (c Ctx) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("align_tensors", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -7576,8 +7576,8 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err er
 }
 
 // NnLeakyRelu implements the operator nn.leaky_relu.
-func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnLeakyRelu
 		if err = checkKeys("nn.leaky_relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7586,14 +7586,14 @@ func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Te
 	}
 	r0, err = ops.NnLeakyRelu(out, self, slope)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Prelu implements the operator prelu.
-func (c Ctx) Prelu(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | c.casting(3)); key != 0 {
+func (c Context) Prelu(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | c.casting(3)); key != 0 {
 		if err = checkKeys("prelu", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
 			return
 		}
@@ -7605,8 +7605,8 @@ func (c Ctx) Prelu(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // NnPreluEach implements the operator nn.prelu_each.
-func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+func (c Context) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
 		does := backendOf(key).NnPreluEach
 		if err = checkKeys("nn.prelu_each", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
 			return
@@ -7617,8 +7617,8 @@ func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err er
 }
 
 // NnPiecewiseGradient implements the operator nn.piecewise_gradient.
-func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+func (c Context) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		does := backendOf(key).NnPiecewiseGradient
 		if err = checkKeys("nn.piecewise_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
@@ -7629,8 +7629,8 @@ func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, 
 }
 
 // NnHardtanh implements the operator nn.hardtanh.
-func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnHardtanh
 		if err = checkKeys("nn.hardtanh", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7639,14 +7639,14 @@ func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *t
 	}
 	r0, err = ops.NnHardtanh(out, self, low, high)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnRelu6 implements the operator nn.relu6.
-func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnRelu6
 		if err = checkKeys("nn.relu6", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7655,14 +7655,14 @@ func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.NnRelu6(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Threshold implements the operator threshold.
-func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Threshold
 		if err = checkKeys("threshold", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7671,14 +7671,14 @@ func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 
 	}
 	r0, err = ops.Threshold(out, self, limit, value)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Hardshrink implements the operator hardshrink.
-func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Hardshrink
 		if err = checkKeys("hardshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7687,14 +7687,14 @@ func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Ten
 	}
 	r0, err = ops.Hardshrink(out, self, lambd)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnSoftshrink implements the operator nn.softshrink.
-func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnSoftshrink
 		if err = checkKeys("nn.softshrink", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7703,14 +7703,14 @@ func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.T
 	}
 	r0, err = ops.NnSoftshrink(out, self, lambd)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnHardsigmoid implements the operator nn.hardsigmoid.
-func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnHardsigmoid
 		if err = checkKeys("nn.hardsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7719,14 +7719,14 @@ func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 	}
 	r0, err = ops.NnHardsigmoid(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnHardswish implements the operator nn.hardswish.
-func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnHardswish
 		if err = checkKeys("nn.hardswish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7735,14 +7735,14 @@ func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.NnHardswish(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnHardswishGradient implements the operator nn.hardswish_gradient.
-func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+func (c Context) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		does := backendOf(key).NnHardswishGradient
 		if err = checkKeys("nn.hardswish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
@@ -7753,8 +7753,8 @@ func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor,
 }
 
 // NnElu implements the operator nn.elu.
-func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnElu
 		if err = checkKeys("nn.elu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7763,14 +7763,14 @@ func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, 
 	}
 	r0, err = ops.NnElu(out, self, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Celu implements the operator celu.
-func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Celu
 		if err = checkKeys("celu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7779,14 +7779,14 @@ func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, e
 	}
 	r0, err = ops.Celu(out, self, alpha)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Selu implements the operator selu.
-func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Selu
 		if err = checkKeys("selu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7795,14 +7795,14 @@ func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Selu(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnEluGradient implements the operator nn.elu_gradient.
-func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+func (c Context) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		does := backendOf(key).NnEluGradient
 		if err = checkKeys("nn.elu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
@@ -7813,8 +7813,8 @@ func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divis
 }
 
 // NnSoftplus implements the operator nn.softplus.
-func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).NnSoftplus
 		if err = checkKeys("nn.softplus", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7823,14 +7823,14 @@ func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *
 	}
 	r0, err = ops.NnSoftplus(out, self, beta, threshold)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnLogsigmoid implements the operator nn.logsigmoid.
-func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnLogsigmoid
 		if err = checkKeys("nn.logsigmoid", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7839,14 +7839,14 @@ func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.NnLogsigmoid(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnSoftplusGradient implements the operator nn.softplus_gradient.
-func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+func (c Context) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		does := backendOf(key).NnSoftplusGradient
 		if err = checkKeys("nn.softplus_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
@@ -7857,8 +7857,8 @@ func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold floa
 }
 
 // NnGelu implements the operator nn.gelu.
-func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnGelu
 		if err = checkKeys("nn.gelu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7867,14 +7867,14 @@ func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Te
 	}
 	r0, err = ops.NnGelu(out, self, approximate)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnGeluGradient implements the operator nn.gelu_gradient.
-func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+func (c Context) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		does := backendOf(key).NnGeluGradient
 		if err = checkKeys("nn.gelu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
@@ -7885,8 +7885,8 @@ func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 
 }
 
 // NnSilu implements the operator nn.silu.
-func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnSilu
 		if err = checkKeys("nn.silu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7895,14 +7895,14 @@ func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.NnSilu(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnSiluGradient implements the operator nn.silu_gradient.
-func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+func (c Context) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		does := backendOf(key).NnSiluGradient
 		if err = checkKeys("nn.silu_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
@@ -7913,8 +7913,8 @@ func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 }
 
 // NnMish implements the operator nn.mish.
-func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NnMish
 		if err = checkKeys("nn.mish", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -7923,14 +7923,14 @@ func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.NnMish(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnMishGradient implements the operator nn.mish_gradient.
-func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+func (c Context) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self)); key != 0 {
 		does := backendOf(key).NnMishGradient
 		if err = checkKeys("nn.mish_gradient", key, tensor.Sparse, keys(given)|keys(self), does != nil); err != nil {
 			return
@@ -7941,8 +7941,8 @@ func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err 
 }
 
 // NnTanhshrink implements the operator nn.tanhshrink.
-func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NnTanhshrink
 		if err = checkKeys("nn.tanhshrink", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -7953,8 +7953,8 @@ func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // NnSoftsign implements the operator nn.softsign.
-func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NnSoftsign
 		if err = checkKeys("nn.softsign", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -7965,13 +7965,13 @@ func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Rrelu implements the operator rrelu.
-func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("rrelu", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Rrelu == nil {
-			err = Refused("rrelu", tensor.Quantized)
+			err = Unsupported("rrelu", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Rrelu; does != nil {
@@ -7982,8 +7982,8 @@ func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool
 }
 
 // NnGlu implements the operator nn.glu.
-func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnGlu(self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnGlu; does != nil {
 			return does(c, self, dim)
 		}
@@ -7992,8 +7992,8 @@ func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error
 }
 
 // NnSoftmin implements the operator nn.softmin.
-func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnSoftmin; does != nil {
 			return does(c, self, dim, d)
 		}
@@ -8002,8 +8002,8 @@ func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tenso
 }
 
 // Softmax implements the operator nn.softmax.
-func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Softmax
 		if err = checkKeys("nn.softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -8012,14 +8012,14 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 	}
 	r0, err = ops.Softmax(out, self, dim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // LogSoftmax implements the operator nn.log_softmax.
-func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).LogSoftmax
 		if err = checkKeys("nn.log_softmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -8028,14 +8028,14 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	}
 	r0, err = ops.LogSoftmax(out, self, dim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnGumbelSoftmax implements the operator nn.gumbel_softmax.
-func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		if does := backendOf(key).NnGumbelSoftmax; does != nil {
 			return does(c, self, tau, hard, x4, dim, g)
 		}
@@ -8044,8 +8044,8 @@ func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 flo
 }
 
 // NnScaledDotProductAttention implements the operator nn.scaled_dot_product_attention.
-func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3)); key != 0 {
+func (c Context) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.scaled_dot_product_attention", key, tensor.Sparse, keys(q)|keys(k)|keys(v)|keys(mask), true); err != nil {
 			return
 		}
@@ -8057,8 +8057,8 @@ func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout f
 }
 
 // NnAttention implements the operator nn.attention.
-func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
+func (c Context) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
 		does := backendOf(key).NnAttention
 		if err = checkKeys("nn.attention", key, tensor.Sparse, keys(query)|keys(k)|keys(value)|keys(mask), does != nil); err != nil {
 			return
@@ -8069,8 +8069,8 @@ func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scal
 }
 
 // NnAttentionGradient implements the operator nn.attention_gradient.
-func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
+func (c Context) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
 		does := backendOf(key).NnAttentionGradient
 		if err = checkKeys("nn.attention_gradient", key, tensor.Sparse, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse), does != nil); err != nil {
 			return
@@ -8081,13 +8081,13 @@ func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tens
 }
 
 // NnMultiHeadAttentionForward implements the operator nn.multi_head_attention_forward.
-func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {
+func (c Context) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {
 		if err = checkKeys("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV), true); err != nil {
 			return
 		}
 		if c.quantized(keys(outWeight)|keys(outBias)) && backendOf(tensor.Quantized).NnMultiHeadAttentionForward == nil {
-			err = Refused("nn.multi_head_attention_forward", tensor.Quantized)
+			err = Unsupported("nn.multi_head_attention_forward", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnMultiHeadAttentionForward; does != nil {
@@ -8098,8 +8098,8 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 }
 
 // Conv1d implements the operator conv1d.
-func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8111,8 +8111,8 @@ func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 }
 
 // Conv1dPadding implements the operator conv1d.
-func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8124,8 +8124,8 @@ func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 }
 
 // Conv2d implements the operator conv2d.
-func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8137,8 +8137,8 @@ func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 }
 
 // Conv2dPadding implements the operator conv2d.
-func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8150,8 +8150,8 @@ func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 }
 
 // Conv3d implements the operator conv3d.
-func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8163,8 +8163,8 @@ func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 }
 
 // Conv3dPadding implements the operator conv3d.
-func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8176,8 +8176,8 @@ func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 }
 
 // ConvTranspose1d implements the operator conv_transpose1d.
-func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv_transpose1d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8189,8 +8189,8 @@ func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding,
 }
 
 // ConvTranspose2d implements the operator conv_transpose2d.
-func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv_transpose2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8202,8 +8202,8 @@ func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding,
 }
 
 // ConvTranspose3d implements the operator conv_transpose3d.
-func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv_transpose3d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8215,8 +8215,8 @@ func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding,
 }
 
 // ConvTbc implements the operator conv_tbc.
-func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("conv_tbc", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8228,8 +8228,8 @@ func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (r0 *tensor.T
 }
 
 // NnConvolution implements the operator nn.convolution.
-func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+func (c Context) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		does := backendOf(key).NnConvolution
 		if err = checkKeys("nn.convolution", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
@@ -8240,8 +8240,8 @@ func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, pad
 }
 
 // NnConvolutionTranspose implements the operator nn.convolution_transpose.
-func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+func (c Context) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		does := backendOf(key).NnConvolutionTranspose
 		if err = checkKeys("nn.convolution_transpose", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
@@ -8252,8 +8252,8 @@ func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, st
 }
 
 // NnConvolutionWeight implements the operator nn.convolution_weight.
-func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(results)); key != 0 {
+func (c Context) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(results)); key != 0 {
 		does := backendOf(key).NnConvolutionWeight
 		if err = checkKeys("nn.convolution_weight", key, tensor.Sparse, keys(self)|keys(results), does != nil); err != nil {
 			return
@@ -8264,13 +8264,13 @@ func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, pa
 }
 
 // Dropout implements the operator dropout.
-func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Dropout == nil {
-			err = Refused("dropout", tensor.Quantized)
+			err = Unsupported("dropout", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Dropout; does != nil {
@@ -8281,13 +8281,13 @@ func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.
 }
 
 // FeatureDropout implements the operator feature_dropout.
-func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("feature_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FeatureDropout == nil {
-			err = Refused("feature_dropout", tensor.Quantized)
+			err = Unsupported("feature_dropout", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FeatureDropout; does != nil {
@@ -8298,13 +8298,13 @@ func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *
 }
 
 // NnDropout1d implements the operator nn.dropout1d.
-func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("nn.dropout1d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout1d == nil {
-			err = Refused("nn.dropout1d", tensor.Quantized)
+			err = Unsupported("nn.dropout1d", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnDropout1d; does != nil {
@@ -8315,13 +8315,13 @@ func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *
 }
 
 // NnDropout2d implements the operator nn.dropout2d.
-func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("nn.dropout2d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout2d == nil {
-			err = Refused("nn.dropout2d", tensor.Quantized)
+			err = Unsupported("nn.dropout2d", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnDropout2d; does != nil {
@@ -8332,13 +8332,13 @@ func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *
 }
 
 // NnDropout3d implements the operator nn.dropout3d.
-func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("nn.dropout3d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnDropout3d == nil {
-			err = Refused("nn.dropout3d", tensor.Quantized)
+			err = Unsupported("nn.dropout3d", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnDropout3d; does != nil {
@@ -8349,13 +8349,13 @@ func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *
 }
 
 // AlphaDropout implements the operator alpha_dropout.
-func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AlphaDropout == nil {
-			err = Refused("alpha_dropout", tensor.Quantized)
+			err = Unsupported("alpha_dropout", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).AlphaDropout; does != nil {
@@ -8366,13 +8366,13 @@ func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *ra
 }
 
 // FeatureAlphaDropout implements the operator feature_alpha_dropout.
-func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err = checkKeys("feature_alpha_dropout", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).FeatureAlphaDropout == nil {
-			err = Refused("feature_alpha_dropout", tensor.Quantized)
+			err = Unsupported("feature_alpha_dropout", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).FeatureAlphaDropout; does != nil {
@@ -8383,13 +8383,13 @@ func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool
 }
 
 // NnLinear implements the operator nn.linear.
-func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) NnLinear(out, self, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.linear", key, keys(self)|keys(weight)|keys(bias), keys(out)|keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnLinear == nil {
-			err = Refused("nn.linear", tensor.Quantized)
+			err = Unsupported("nn.linear", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnLinear; does != nil {
@@ -8400,8 +8400,8 @@ func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (r0 *tensor.Tensor
 }
 
 // NnBilinear implements the operator bilinear.
-func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
+func (c Context) NnBilinear(first, second, weight, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err = checkKeys("bilinear", key, tensor.Sparse, keys(first)|keys(second)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -8413,13 +8413,13 @@ func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (r0 *tensor.
 }
 
 // NnNormalize implements the operator nn.normalize.
-func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("nn.normalize", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnNormalize == nil {
-			err = Refused("nn.normalize", tensor.Quantized)
+			err = Unsupported("nn.normalize", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnNormalize; does != nil {
@@ -8430,8 +8430,8 @@ func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps f
 }
 
 // PairwiseDistance implements the operator pairwise_distance.
-func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
+func (c Context) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x1) | keys(x2)); key != 0 {
 		if err = checkKeys("pairwise_distance", key, tensor.Sparse, keys(x1)|keys(x2), true); err != nil {
 			return
 		}
@@ -8443,8 +8443,8 @@ func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim boo
 }
 
 // NnOneHot implements the operator nn.one_hot.
-func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) NnOneHot(self *tensor.Tensor, classes int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).NnOneHot; does != nil {
 			return does(c, self, classes)
 		}
@@ -8453,8 +8453,8 @@ func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (r0 *tensor.Tensor, er
 }
 
 // PixelShuffle implements the operator pixel_shuffle.
-func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) PixelShuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).PixelShuffle; does != nil {
 			return does(c, self, factor)
 		}
@@ -8463,8 +8463,8 @@ func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor,
 }
 
 // PixelUnshuffle implements the operator pixel_unshuffle.
-func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) PixelUnshuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).PixelUnshuffle; does != nil {
 			return does(c, self, factor)
 		}
@@ -8473,8 +8473,8 @@ func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (r0 *tensor.Tenso
 }
 
 // ChannelShuffle implements the operator channel_shuffle.
-func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ChannelShuffle(self *tensor.Tensor, groups int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ChannelShuffle; does != nil {
 			return does(c, self, groups)
 		}
@@ -8483,8 +8483,8 @@ func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (r0 *tensor.Tenso
 }
 
 // NnPad implements the operator nn.pad.
-func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnPad; does != nil {
 			return does(c, self, pad, mode, value)
 		}
@@ -8493,8 +8493,8 @@ func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64
 }
 
 // NnPadInside implements the operator nn.pad_inside.
-func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).NnPadInside; does != nil {
 			return does(c, self, pad, mode)
 		}
@@ -8503,8 +8503,8 @@ func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (r0 *ten
 }
 
 // NnPadGradient implements the operator nn.pad_gradient.
-func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given)); key != 0 {
+func (c Context) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given)); key != 0 {
 		if does := backendOf(key).NnPadGradient; does != nil {
 			return does(c, given, pad, mode)
 		}
@@ -8513,8 +8513,8 @@ func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (r0 *
 }
 
 // NnEmbedding implements the operator nn.embedding.
-func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+func (c Context) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
 		if err = checkKeys("nn.embedding", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
 			return
 		}
@@ -8526,8 +8526,8 @@ func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *
 }
 
 // Embedding implements the operator embedding.
-func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(weight) | keys(indices)); key != 0 {
+func (c Context) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(weight) | keys(indices)); key != 0 {
 		if err = checkKeys("embedding", key, tensor.Sparse, keys(weight)|keys(indices), true); err != nil {
 			return
 		}
@@ -8539,8 +8539,8 @@ func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequenc
 }
 
 // EmbeddingRenorm implements the operator embedding_renorm_.
-func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) (err error) {
-	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+func (c Context) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) (err error) {
+	if key := c.highestKey(keys(self) | keys(indices)); key != 0 {
 		if err = checkKeys("embedding_renorm_", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
@@ -8552,8 +8552,8 @@ func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType flo
 }
 
 // EmbeddingBag implements the operator embedding_bag.
-func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(weight) | keys(indices) | keys(offsets) | keys(values)); key != 0 {
+func (c Context) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(weight) | keys(indices) | keys(offsets) | keys(values)); key != 0 {
 		if err = checkKeys("embedding_bag", key, tensor.Sparse, keys(weight)|keys(indices)|keys(offsets)|keys(values), true); err != nil {
 			return
 		}
@@ -8565,8 +8565,8 @@ func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency b
 }
 
 // NnEmbeddingBag implements the operator nn.embedding_bag.
-func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(offsets) | keys(values)); key != 0 {
+func (c Context) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(offsets) | keys(values)); key != 0 {
 		if err = checkKeys("nn.embedding_bag", key, tensor.Sparse, keys(self)|keys(weight)|keys(offsets)|keys(values), true); err != nil {
 			return
 		}
@@ -8578,8 +8578,8 @@ func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float
 }
 
 // NnBag implements the operator nn.bag.
-func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(weight) | keys(crow) | keys(col) | keys(values)); key != 0 {
+func (c Context) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(weight) | keys(crow) | keys(col) | keys(values)); key != 0 {
 		if err = checkKeys("nn.bag", key, tensor.Sparse, keys(weight)|keys(crow)|keys(col)|keys(values), true); err != nil {
 			return
 		}
@@ -8591,8 +8591,8 @@ func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (r0 *t
 }
 
 // NnL1Loss implements the operator nn.l1_loss.
-func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
+func (c Context) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.l1_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8604,8 +8604,8 @@ func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, red
 }
 
 // NnMseLoss implements the operator nn.mse_loss.
-func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
+func (c Context) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.mse_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8617,8 +8617,8 @@ func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, re
 }
 
 // NnSmoothL1Loss implements the operator nn.smooth_l1_loss.
-func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.smooth_l1_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
@@ -8630,8 +8630,8 @@ func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Boo
 }
 
 // NnHuberLoss implements the operator nn.huber_loss.
-func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
+func (c Context) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.huber_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8643,8 +8643,8 @@ func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta fl
 }
 
 // NnKlDiv implements the operator nn.kl_div.
-func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.kl_div", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
@@ -8656,8 +8656,8 @@ func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, redu
 }
 
 // NnNllLoss implements the operator nn.nll_loss.
-func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
+func (c Context) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8669,8 +8669,8 @@ func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ig
 }
 
 // NnCrossEntropy implements the operator nn.cross_entropy.
-func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(1)); key != 0 {
+func (c Context) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8682,8 +8682,8 @@ func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Boo
 }
 
 // NnBinaryCrossEntropy implements the operator nn.binary_cross_entropy.
-func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
+func (c Context) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.binary_cross_entropy", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8695,8 +8695,8 @@ func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, 
 }
 
 // NnBinaryCrossEntropyEach implements the operator nn.binary_cross_entropy_each.
-func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+func (c Context) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
 		if err = checkKeys("nn.binary_cross_entropy_each", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
@@ -8708,8 +8708,8 @@ func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (r0 *tensor.T
 }
 
 // NnBinaryCrossEntropyWithLogits implements the operator nn.binary_cross_entropy_with_logits.
-func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3)); key != 0 {
+func (c Context) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.binary_cross_entropy_with_logits", key, tensor.Sparse, keys(self)|keys(target)|keys(weight)|keys(positive), true); err != nil {
 			return
 		}
@@ -8721,8 +8721,8 @@ func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor,
 }
 
 // NnPoissonNllLoss implements the operator nn.poisson_nll_loss.
-func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.poisson_nll_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
@@ -8734,8 +8734,8 @@ func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, 
 }
 
 // NnGaussianNllLoss implements the operator nn.gaussian_nll_loss.
-func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(variance)); key != 0 {
+func (c Context) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(variance)); key != 0 {
 		if err = checkKeys("nn.gaussian_nll_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(variance), true); err != nil {
 			return
 		}
@@ -8747,8 +8747,8 @@ func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool,
 }
 
 // NnHingeEmbeddingLoss implements the operator nn.hinge_embedding_loss.
-func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.hinge_embedding_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
@@ -8760,8 +8760,8 @@ func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, a
 }
 
 // NnMarginRankingLoss implements the operator nn.margin_ranking_loss.
-func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.margin_ranking_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
 			return
 		}
@@ -8773,8 +8773,8 @@ func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin fl
 }
 
 // NnSoftMarginLoss implements the operator nn.soft_margin_loss.
-func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
@@ -8786,8 +8786,8 @@ func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.B
 }
 
 // NnMultiMarginLoss implements the operator nn.multi_margin_loss.
-func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
+func (c Context) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.multi_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8799,8 +8799,8 @@ func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin floa
 }
 
 // NnMultilabelMarginLoss implements the operator nn.multilabel_margin_loss.
-func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.multilabel_margin_loss", key, tensor.Sparse, keys(self)|keys(target), true); err != nil {
 			return
 		}
@@ -8812,8 +8812,8 @@ func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce
 }
 
 // NnMultilabelSoftMarginLoss implements the operator nn.multilabel_soft_margin_loss.
-func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+func (c Context) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target) | keys(weight)); key != 0 {
 		if err = checkKeys("nn.multilabel_soft_margin_loss", key, tensor.Sparse, keys(self)|keys(target)|keys(weight), true); err != nil {
 			return
 		}
@@ -8825,8 +8825,8 @@ func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, ave
 }
 
 // NnCosineEmbeddingLoss implements the operator nn.cosine_embedding_loss.
-func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
+func (c Context) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.cosine_embedding_loss", key, tensor.Sparse, keys(first)|keys(second)|keys(target), true); err != nil {
 			return
 		}
@@ -8838,8 +8838,8 @@ func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin 
 }
 
 // NnTripletMarginLoss implements the operator nn.triplet_margin_loss.
-func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(anchor) | keys(positive) | keys(negative) | c.casting(3)); key != 0 {
+func (c Context) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(anchor) | keys(positive) | keys(negative) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.triplet_margin_loss", key, tensor.Sparse, keys(anchor)|keys(positive)|keys(negative), true); err != nil {
 			return
 		}
@@ -8851,8 +8851,8 @@ func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, marg
 }
 
 // NnPick implements the operator nn.pick.
-func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(index)); key != 0 {
+func (c Context) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(index)); key != 0 {
 		if err = checkKeys("nn.pick", key, tensor.Sparse, keys(self)|keys(index), true); err != nil {
 			return
 		}
@@ -8864,8 +8864,8 @@ func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *t
 }
 
 // NnSquaredError implements the operator nn.squared_error.
-func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+func (c Context) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
 		does := backendOf(key).NnSquaredError
 		if err = checkKeys("nn.squared_error", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
 			return
@@ -8876,8 +8876,8 @@ func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err
 }
 
 // NnHuberEach implements the operator nn.huber_each.
-func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+func (c Context) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(target)); key != 0 {
 		does := backendOf(key).NnHuberEach
 		if err = checkKeys("nn.huber_each", key, tensor.Sparse, keys(self)|keys(target), does != nil); err != nil {
 			return
@@ -8888,8 +8888,8 @@ func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 
 }
 
 // CtcLoss implements the operator ctc_loss.
-func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
+func (c Context) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
 		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
 			return
 		}
@@ -8901,8 +8901,8 @@ func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank,
 }
 
 // CtcLossTensor implements the operator ctc_loss.
-func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
+func (c Context) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
 		if err = checkKeys("ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
 			return
 		}
@@ -8914,8 +8914,8 @@ func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, r
 }
 
 // NnCtcLoss implements the operator nn.ctc_loss.
-func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
+func (c Context) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets), true); err != nil {
 			return
 		}
@@ -8927,8 +8927,8 @@ func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blan
 }
 
 // NnCtcLossTensor implements the operator nn.ctc_loss.
-func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
+func (c Context) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.ctc_loss", key, tensor.Sparse, keys(logs)|keys(targets)|keys(steps)|keys(labels), true); err != nil {
 			return
 		}
@@ -8940,8 +8940,8 @@ func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank 
 }
 
 // NnAlignment implements the operator nn.alignment.
-func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+func (c Context) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(logs) | keys(targets)); key != 0 {
 		does := backendOf(key).NnAlignment
 		if err = checkKeys("nn.alignment", key, tensor.Sparse, keys(logs)|keys(targets), does != nil); err != nil {
 			return
@@ -8952,8 +8952,8 @@ func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, bl
 }
 
 // NnAlignmentGradient implements the operator nn.alignment_gradient.
-func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
+func (c Context) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
 		does := backendOf(key).NnAlignmentGradient
 		if err = checkKeys("nn.alignment_gradient", key, tensor.Sparse, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward), does != nil); err != nil {
 			return
@@ -8964,8 +8964,8 @@ func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, lab
 }
 
 // NnLinearCrossEntropy implements the operator nn.linear_cross_entropy.
-func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
+func (c Context) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
 		if err = checkKeys("nn.linear_cross_entropy", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
 			return
 		}
@@ -8977,8 +8977,8 @@ func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Ten
 }
 
 // NnLinearLosses implements the operator nn.linear_losses.
-func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
+func (c Context) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
 		if err = checkKeys("nn.linear_losses", key, tensor.Sparse, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight), true); err != nil {
 			return
 		}
@@ -8990,8 +8990,8 @@ func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, l
 }
 
 // NativeLayerNorm implements the operator native_layer_norm.
-func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
+func (c Context) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err = checkKeys("native_layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9003,8 +9003,8 @@ func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *te
 }
 
 // LayerNorm implements the operator layer_norm.
-func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
+func (c Context) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err = checkKeys("layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9016,8 +9016,8 @@ func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 }
 
 // NnLayerNorm implements the operator nn.layer_norm.
-func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
+func (c Context) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err = checkKeys("nn.layer_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9029,8 +9029,8 @@ func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor
 }
 
 // RmsNorm implements the operator rms_norm.
-func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | c.casting(2)); key != 0 {
+func (c Context) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | c.casting(2)); key != 0 {
 		if err = checkKeys("rms_norm", key, tensor.Sparse, keys(self)|keys(weight), true); err != nil {
 			return
 		}
@@ -9042,8 +9042,8 @@ func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, e
 }
 
 // NativeGroupNorm implements the operator native_group_norm.
-func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+func (c Context) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		if err = checkKeys("native_group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9055,8 +9055,8 @@ func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channe
 }
 
 // GroupNorm implements the operator group_norm.
-func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
+func (c Context) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err = checkKeys("group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9068,8 +9068,8 @@ func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.T
 }
 
 // NnGroupNorm implements the operator nn.group_norm.
-func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
+func (c Context) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err = checkKeys("nn.group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9081,8 +9081,8 @@ func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor
 }
 
 // NativeBatchNorm implements the operator native_batch_norm.
-func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
+func (c Context) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
 		if err = checkKeys("native_batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
 			return
 		}
@@ -9094,8 +9094,8 @@ func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, 
 }
 
 // BatchNorm implements the operator batch_norm.
-func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
+func (c Context) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
 		if err = checkKeys("batch_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
 			return
 		}
@@ -9107,8 +9107,8 @@ func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, traini
 }
 
 // NnBatchNorm implements the operator nn.batch_norm.
-func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
+func (c Context) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
 		if err = checkKeys("nn.batch_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9120,8 +9120,8 @@ func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, trai
 }
 
 // InstanceNorm implements the operator instance_norm.
-func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
+func (c Context) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
 		if err = checkKeys("instance_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance), true); err != nil {
 			return
 		}
@@ -9133,8 +9133,8 @@ func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inp
 }
 
 // NnInstanceNorm implements the operator nn.instance_norm.
-func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
+func (c Context) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
 		if err = checkKeys("nn.instance_norm", key, tensor.Sparse, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
@@ -9146,8 +9146,8 @@ func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, i
 }
 
 // NnLocalResponseNorm implements the operator nn.local_response_norm.
-func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnLocalResponseNorm; does != nil {
 			return does(c, self, size, alpha, beta, k)
 		}
@@ -9156,8 +9156,8 @@ func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k
 }
 
 // NnNormalizeGroups implements the operator nn.normalize_groups.
-func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+func (c Context) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		does := backendOf(key).NnNormalizeGroups
 		if err = checkKeys("nn.normalize_groups", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
@@ -9168,8 +9168,8 @@ func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, grou
 }
 
 // NnNormalizeGroupsGradient implements the operator nn.normalize_groups_gradient.
-func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
+func (c Context) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
 		does := backendOf(key).NnNormalizeGroupsGradient
 		if err = checkKeys("nn.normalize_groups_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
 			return
@@ -9180,8 +9180,8 @@ func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.T
 }
 
 // NnNormalizeChannels implements the operator nn.normalize_channels.
-func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
+func (c Context) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
 		does := backendOf(key).NnNormalizeChannels
 		if err = checkKeys("nn.normalize_channels", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd), does != nil); err != nil {
 			return
@@ -9192,8 +9192,8 @@ func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, 
 }
 
 // NnNormalizeChannelsGradient implements the operator nn.normalize_channels_gradient.
-func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
+func (c Context) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
 		does := backendOf(key).NnNormalizeChannelsGradient
 		if err = checkKeys("nn.normalize_channels_gradient", key, tensor.Sparse, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight), does != nil); err != nil {
 			return
@@ -9204,8 +9204,8 @@ func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor
 }
 
 // MaxPool1d implements the operator max_pool1d.
-func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).MaxPool1d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -9214,8 +9214,8 @@ func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []
 }
 
 // MaxPool2d implements the operator max_pool2d.
-func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).MaxPool2d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -9224,8 +9224,8 @@ func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []
 }
 
 // MaxPool3d implements the operator max_pool3d.
-func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).MaxPool3d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -9234,8 +9234,8 @@ func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []
 }
 
 // MaxPool1dWithIndices implements the operator max_pool1d_with_indices.
-func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).MaxPool1dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -9244,8 +9244,8 @@ func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, 
 }
 
 // NnMaxPool2dWithIndices implements the operator nn.max_pool2d_with_indices.
-func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnMaxPool2dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -9254,8 +9254,8 @@ func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding
 }
 
 // NnMaxPool3dWithIndices implements the operator nn.max_pool3d_with_indices.
-func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).NnMaxPool3dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -9264,13 +9264,13 @@ func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding
 }
 
 // AvgPool1d implements the operator avg_pool1d.
-func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("avg_pool1d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AvgPool1d == nil {
-			err = Refused("avg_pool1d", tensor.Quantized)
+			err = Unsupported("avg_pool1d", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).AvgPool1d; does != nil {
@@ -9281,13 +9281,13 @@ func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64
 }
 
 // NnAvgPool2d implements the operator nn.avg_pool2d.
-func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("nn.avg_pool2d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnAvgPool2d == nil {
-			err = Refused("nn.avg_pool2d", tensor.Quantized)
+			err = Unsupported("nn.avg_pool2d", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnAvgPool2d; does != nil {
@@ -9298,13 +9298,13 @@ func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int
 }
 
 // NnAvgPool3d implements the operator nn.avg_pool3d.
-func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+func (c Context) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.avg_pool3d", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NnAvgPool3d == nil {
-			err = Refused("nn.avg_pool3d", tensor.Quantized)
+			err = Unsupported("nn.avg_pool3d", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NnAvgPool3d; does != nil {
@@ -9315,8 +9315,8 @@ func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int
 }
 
 // AdaptiveAvgPool1d implements the operator adaptive_avg_pool1d.
-func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).AdaptiveAvgPool1d; does != nil {
 			return does(c, self, sizes)
 		}
@@ -9325,8 +9325,8 @@ func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.T
 }
 
 // NnAdaptiveAvgPool2d implements the operator nn.adaptive_avg_pool2d.
-func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnAdaptiveAvgPool2d; does != nil {
 			return does(c, self, sizes)
 		}
@@ -9335,8 +9335,8 @@ func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (r0 *tensor
 }
 
 // NnAdaptiveAvgPool3d implements the operator nn.adaptive_avg_pool3d.
-func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).NnAdaptiveAvgPool3d; does != nil {
 			return does(c, self, sizes)
 		}
@@ -9345,8 +9345,8 @@ func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (r0 *tensor
 }
 
 // AdaptiveMaxPool1d implements the operator adaptive_max_pool1d.
-func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).AdaptiveMaxPool1d; does != nil {
 			return does(c, self, sizes)
 		}
@@ -9355,8 +9355,8 @@ func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (r0 *tensor.T
 }
 
 // NnAdaptiveMaxPool2dWithIndices implements the operator nn.adaptive_max_pool2d_with_indices.
-func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnAdaptiveMaxPool2dWithIndices; does != nil {
 			return does(c, self, sizes)
 		}
@@ -9365,8 +9365,8 @@ func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) 
 }
 
 // NnAdaptiveMaxPool3dWithIndices implements the operator nn.adaptive_max_pool3d_with_indices.
-func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
 			return does(c, self, sizes)
 		}
@@ -9375,8 +9375,8 @@ func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) 
 }
 
 // NnLpPool1d implements the operator nn.lp_pool1d.
-func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnLpPool1d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
 		}
@@ -9385,8 +9385,8 @@ func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 }
 
 // NnLpPool2d implements the operator nn.lp_pool2d.
-func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnLpPool2d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
 		}
@@ -9395,8 +9395,8 @@ func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 }
 
 // NnLpPool3d implements the operator nn.lp_pool3d.
-func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnLpPool3d; does != nil {
 			return does(c, self, p, kernel, stride, ceil)
 		}
@@ -9405,8 +9405,8 @@ func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, 
 }
 
 // NnMaxUnpool1d implements the operator nn.max_unpool1d.
-func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
+func (c Context) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.max_unpool1d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
@@ -9418,8 +9418,8 @@ func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding
 }
 
 // NnMaxUnpool2d implements the operator nn.max_unpool2d.
-func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
+func (c Context) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.max_unpool2d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
@@ -9431,8 +9431,8 @@ func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding
 }
 
 // NnMaxUnpool3d implements the operator nn.max_unpool3d.
-func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
+func (c Context) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.max_unpool3d", key, tensor.Sparse, keys(self)|keys(indices), true); err != nil {
 			return
 		}
@@ -9444,8 +9444,8 @@ func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding
 }
 
 // NnLargest implements the operator nn.largest.
-func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NnLargest
 		if err = checkKeys("nn.largest", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9456,8 +9456,8 @@ func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 }
 
 // NnLargestPlaces implements the operator nn.largest_places.
-func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NnLargestPlaces
 		if err = checkKeys("nn.largest_places", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9468,8 +9468,8 @@ func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, 
 }
 
 // NnFractionalLargest implements the operator nn.fractional_largest.
-func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+func (c Context) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(samples)); key != 0 {
 		does := backendOf(key).NnFractionalLargest
 		if err = checkKeys("nn.fractional_largest", key, tensor.Sparse, keys(self)|keys(samples), does != nil); err != nil {
 			return
@@ -9480,8 +9480,8 @@ func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int
 }
 
 // NnAddAtPlaces implements the operator nn.add_at_places.
-func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(indices)); key != 0 {
+func (c Context) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(indices)); key != 0 {
 		does := backendOf(key).NnAddAtPlaces
 		if err = checkKeys("nn.add_at_places", key, tensor.Sparse, keys(given)|keys(indices), does != nil); err != nil {
 			return
@@ -9492,8 +9492,8 @@ func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format 
 }
 
 // NnAverage implements the operator nn.average.
-func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NnAverage
 		if err = checkKeys("nn.average", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9504,8 +9504,8 @@ func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64
 }
 
 // NnAverageGradient implements the operator nn.average_gradient.
-func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given)); key != 0 {
+func (c Context) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given)); key != 0 {
 		does := backendOf(key).NnAverageGradient
 		if err = checkKeys("nn.average_gradient", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9516,8 +9516,8 @@ func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, paddin
 }
 
 // NnFractionalMaxPool2d implements the operator nn.fractional_max_pool2d.
-func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
+func (c Context) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.fractional_max_pool2d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
@@ -9529,8 +9529,8 @@ func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, r
 }
 
 // NnFractionalMaxPool2dWithIndices implements the operator nn.fractional_max_pool2d_with_indices.
-func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
+func (c Context) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.fractional_max_pool2d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
@@ -9542,8 +9542,8 @@ func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes
 }
 
 // NnFractionalMaxPool3d implements the operator nn.fractional_max_pool3d.
-func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
+func (c Context) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.fractional_max_pool3d", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
@@ -9555,8 +9555,8 @@ func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, r
 }
 
 // NnFractionalMaxPool3dWithIndices implements the operator nn.fractional_max_pool3d_with_indices.
-func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
+func (c Context) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err = checkKeys("nn.fractional_max_pool3d_with_indices", key, tensor.Sparse, keys(self)|keys(samples), true); err != nil {
 			return
 		}
@@ -9568,8 +9568,8 @@ func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes
 }
 
 // NnUnfold implements the operator nn.unfold.
-func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnUnfold; does != nil {
 			return does(c, self, kernel, dilation, padding, stride)
 		}
@@ -9578,8 +9578,8 @@ func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []i
 }
 
 // NnFold implements the operator nn.fold.
-func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnFold; does != nil {
 			return does(c, self, sizes, kernel, dilation, padding, stride)
 		}
@@ -9588,8 +9588,8 @@ func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, strid
 }
 
 // NnColumns implements the operator nn.columns.
-func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NnColumns
 		if err = checkKeys("nn.columns", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9600,8 +9600,8 @@ func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilati
 }
 
 // NnFromColumns implements the operator nn.from_columns.
-func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given)); key != 0 {
+func (c Context) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given)); key != 0 {
 		does := backendOf(key).NnFromColumns
 		if err = checkKeys("nn.from_columns", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9612,8 +9612,8 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 }
 
 // Lstm implements the operator lstm.
-func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("lstm", key, tensor.Sparse, keys(input)|keysOf(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9625,8 +9625,8 @@ func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool
 }
 
 // LstmData implements the operator lstm.
-func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("lstm", key, tensor.Sparse, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9638,8 +9638,8 @@ func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tens
 }
 
 // Gru implements the operator gru.
-func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("gru", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9651,8 +9651,8 @@ func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool,
 }
 
 // GruData implements the operator gru.
-func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("gru", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9664,8 +9664,8 @@ func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tenso
 }
 
 // RnnTanh implements the operator rnn_tanh.
-func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9677,8 +9677,8 @@ func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 }
 
 // RnnTanhData implements the operator rnn_tanh.
-func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("rnn_tanh", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9690,8 +9690,8 @@ func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 }
 
 // RnnRelu implements the operator rnn_relu.
-func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(input)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9703,8 +9703,8 @@ func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 }
 
 // RnnReluData implements the operator rnn_relu.
-func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
+func (c Context) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err = checkKeys("rnn_relu", key, tensor.Sparse, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params), true); err != nil {
 			return
 		}
@@ -9716,8 +9716,8 @@ func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 }
 
 // LstmCell implements the operator lstm_cell.
-func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
+func (c Context) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err = checkKeys("lstm_cell", key, tensor.Sparse, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
@@ -9729,8 +9729,8 @@ func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, 
 }
 
 // GruCell implements the operator gru_cell.
-func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
+func (c Context) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err = checkKeys("gru_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
@@ -9742,8 +9742,8 @@ func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tens
 }
 
 // RnnTanhCell implements the operator rnn_tanh_cell.
-func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
+func (c Context) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err = checkKeys("rnn_tanh_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
@@ -9755,8 +9755,8 @@ func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 }
 
 // RnnReluCell implements the operator rnn_relu_cell.
-func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
+func (c Context) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err = checkKeys("rnn_relu_cell", key, tensor.Sparse, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias), true); err != nil {
 			return
 		}
@@ -9768,8 +9768,8 @@ func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 }
 
 // NnRecurrence implements the operator nn.recurrence.
-func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
+func (c Context) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
 		does := backendOf(key).NnRecurrence
 		if err = checkKeys("nn.recurrence", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
@@ -9780,8 +9780,8 @@ func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int
 }
 
 // NnRecurrenceGradient implements the operator nn.recurrence_gradient.
-func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
+func (c Context) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
 		does := backendOf(key).NnRecurrenceGradient
 		if err = checkKeys("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight), keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight), does != nil); err != nil {
 			return
@@ -9792,8 +9792,8 @@ func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, outp
 }
 
 // NnRecurrenceSteps implements the operator nn.recurrence_steps.
-func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection)); key != 0 {
+func (c Context) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection)); key != 0 {
 		if err = checkKeys("nn.recurrence_steps", key, tensor.Sparse, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection), true); err != nil {
 			return
 		}
@@ -9805,8 +9805,8 @@ func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tens
 }
 
 // NnCounts implements the operator nn.counts.
-func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).NnCounts
 		if err = checkKeys("nn.counts", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9817,8 +9817,8 @@ func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
 }
 
 // PackPaddedSequence implements the operator pack_padded_sequence.
-func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(input) | keys(lengths)); key != 0 {
+func (c Context) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(input) | keys(lengths)); key != 0 {
 		if err = checkKeys("pack_padded_sequence", key, tensor.Sparse, keys(input)|keys(lengths), true); err != nil {
 			return
 		}
@@ -9830,8 +9830,8 @@ func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) 
 }
 
 // PadPackedSequence implements the operator pad_packed_sequence.
-func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(data) | keys(counts)); key != 0 {
+func (c Context) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(data) | keys(counts)); key != 0 {
 		if err = checkKeys("pad_packed_sequence", key, tensor.Sparse, keys(data)|keys(counts), true); err != nil {
 			return
 		}
@@ -9843,8 +9843,8 @@ func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, val
 }
 
 // NnConjugate implements the operator nn.conjugate.
-func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(lengths)); key != 0 {
+func (c Context) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(lengths)); key != 0 {
 		does := backendOf(key).NnConjugate
 		if err = checkKeys("nn.conjugate", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9855,8 +9855,8 @@ func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 }
 
 // NnPlaces implements the operator nn.places.
-func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(counts)); key != 0 {
+func (c Context) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(counts)); key != 0 {
 		does := backendOf(key).NnPlaces
 		if err = checkKeys("nn.places", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9867,8 +9867,8 @@ func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor
 }
 
 // NnInterpolate implements the operator nn.interpolate.
-func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
+func (c Context) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(2)); key != 0 {
 		if does := backendOf(key).NnInterpolate; does != nil {
 			return does(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 		}
@@ -9877,8 +9877,8 @@ func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64,
 }
 
 // NnUpsample implements the operator nn.upsample.
-func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnUpsample; does != nil {
 			return does(c, self, sizes, scales, mode, alignCorners)
 		}
@@ -9887,8 +9887,8 @@ func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mo
 }
 
 // NnUpsampleNearest implements the operator nn.upsample_nearest.
-func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnUpsampleNearest; does != nil {
 			return does(c, self, sizes, scales)
 		}
@@ -9897,8 +9897,8 @@ func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []floa
 }
 
 // NnUpsampleBilinear implements the operator nn.upsample_bilinear.
-func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).NnUpsampleBilinear; does != nil {
 			return does(c, self, sizes, scales)
 		}
@@ -9907,8 +9907,8 @@ func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []flo
 }
 
 // NnResampled implements the operator nn.resampled.
-func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).NnResampled
 		if err = checkKeys("nn.resampled", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9919,8 +9919,8 @@ func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alig
 }
 
 // NnResampledBack implements the operator nn.resampled_back.
-func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given)); key != 0 {
+func (c Context) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given)); key != 0 {
 		does := backendOf(key).NnResampledBack
 		if err = checkKeys("nn.resampled_back", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -9931,8 +9931,8 @@ func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string,
 }
 
 // GridSampler implements the operator grid_sampler.
-func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
+func (c Context) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(grid) | c.casting(3)); key != 0 {
 		if err = checkKeys("grid_sampler", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
@@ -9944,8 +9944,8 @@ func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCo
 }
 
 // GridSampler2d implements the operator grid_sampler_2d.
-func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
+func (c Context) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(grid) | c.casting(1)); key != 0 {
 		if err = checkKeys("grid_sampler_2d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
@@ -9957,8 +9957,8 @@ func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, align
 }
 
 // GridSampler3d implements the operator grid_sampler_3d.
-func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
+func (c Context) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(grid) | c.casting(1)); key != 0 {
 		if err = checkKeys("grid_sampler_3d", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
@@ -9970,8 +9970,8 @@ func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, align
 }
 
 // NnGridSample implements the operator nn.grid_sample.
-func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
+func (c Context) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(grid) | c.casting(3)); key != 0 {
 		if err = checkKeys("nn.grid_sample", key, tensor.Sparse, keys(self)|keys(grid), true); err != nil {
 			return
 		}
@@ -9983,8 +9983,8 @@ func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, align
 }
 
 // NnAffineGrid implements the operator nn.affine_grid.
-func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(theta)); key != 0 {
+func (c Context) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(theta)); key != 0 {
 		if does := backendOf(key).NnAffineGrid; does != nil {
 			return does(c, theta, size, alignCorners)
 		}
@@ -9993,8 +9993,8 @@ func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.B
 }
 
 // AffineGridGenerator implements the operator affine_grid_generator.
-func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(theta)); key != 0 {
+func (c Context) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(theta)); key != 0 {
 		if does := backendOf(key).AffineGridGenerator; does != nil {
 			return does(c, theta, size, alignCorners)
 		}
@@ -10003,8 +10003,8 @@ func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorner
 }
 
 // NnSampled implements the operator nn.sampled.
-func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(grid) | keys(along)); key != 0 {
+func (c Context) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(grid) | keys(along)); key != 0 {
 		does := backendOf(key).NnSampled
 		if err = checkKeys("nn.sampled", key, tensor.Sparse, keys(self)|keys(grid)|keys(along), does != nil); err != nil {
 			return
@@ -10015,8 +10015,8 @@ func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, al
 }
 
 // NnSampledSpread implements the operator nn.sampled_spread.
-func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(grid) | keys(along)); key != 0 {
+func (c Context) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(grid) | keys(along)); key != 0 {
 		does := backendOf(key).NnSampledSpread
 		if err = checkKeys("nn.sampled_spread", key, tensor.Sparse, keys(given)|keys(grid)|keys(along), does != nil); err != nil {
 			return
@@ -10027,8 +10027,8 @@ func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, m
 }
 
 // NnSampledSlope implements the operator nn.sampled_slope.
-func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
+func (c Context) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
 		does := backendOf(key).NnSampledSlope
 		if err = checkKeys("nn.sampled_slope", key, tensor.Sparse, keys(given)|keys(self)|keys(grid)|keys(along), does != nil); err != nil {
 			return
@@ -10039,8 +10039,8 @@ func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, paddi
 }
 
 // QuantizePerTensor implements the operator quantize_per_tensor.
-func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizePerTensor; does != nil {
 			return does(c, self, scale, zero, d)
 		}
@@ -10049,8 +10049,8 @@ func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d
 }
 
 // QuantizePerTensorTensorQparams implements the operator quantize_per_tensor.
-func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
@@ -10062,8 +10062,8 @@ func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d 
 }
 
 // QuantizePerTensorTensors implements the operator quantize_per_tensor.
-func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantize_per_tensor", key, tensor.Sparse, keysOf(tensors)|keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
@@ -10075,8 +10075,8 @@ func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *t
 }
 
 // QuantizePerTensorDynamic implements the operator quantize_per_tensor_dynamic.
-func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizePerTensorDynamic; does != nil {
 			return does(c, self, d, reduce)
 		}
@@ -10085,8 +10085,8 @@ func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce
 }
 
 // QuantizePerChannel implements the operator quantize_per_channel.
-func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantize_per_channel", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
@@ -10098,8 +10098,8 @@ func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, 
 }
 
 // Dequantize implements the operator dequantize.
-func (c Ctx) Dequantize(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Dequantize(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Dequantize; does != nil {
 			return does(c, self)
 		}
@@ -10108,8 +10108,8 @@ func (c Ctx) Dequantize(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // DequantizeTensors implements the operator dequantize.
-func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keysOf(tensors)); key != 0 {
+func (c Context) DequantizeTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keysOf(tensors)); key != 0 {
 		if err = checkKeys("dequantize", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -10121,8 +10121,8 @@ func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) (r0 []*tensor.Tensor, e
 }
 
 // IntRepr implements the operator int_repr.
-func (c Ctx) IntRepr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) IntRepr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).IntRepr; does != nil {
 			return does(c, self)
 		}
@@ -10131,8 +10131,8 @@ func (c Ctx) IntRepr(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // QScale implements the operator q_scale.
-func (c Ctx) QScale(self *tensor.Tensor) (r0 float64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) QScale(self *tensor.Tensor) (r0 float64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QScale; does != nil {
 			return does(c, self)
 		}
@@ -10141,8 +10141,8 @@ func (c Ctx) QScale(self *tensor.Tensor) (r0 float64, err error) {
 }
 
 // QZeroPoint implements the operator q_zero_point.
-func (c Ctx) QZeroPoint(self *tensor.Tensor) (r0 int64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) QZeroPoint(self *tensor.Tensor) (r0 int64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QZeroPoint; does != nil {
 			return does(c, self)
 		}
@@ -10151,8 +10151,8 @@ func (c Ctx) QZeroPoint(self *tensor.Tensor) (r0 int64, err error) {
 }
 
 // QPerChannelScales implements the operator q_per_channel_scales.
-func (c Ctx) QPerChannelScales(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) QPerChannelScales(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).QPerChannelScales; does != nil {
 			return does(c, self)
 		}
@@ -10161,8 +10161,8 @@ func (c Ctx) QPerChannelScales(self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 }
 
 // QPerChannelZeroPoints implements the operator q_per_channel_zero_points.
-func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) QPerChannelZeroPoints(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).QPerChannelZeroPoints; does != nil {
 			return does(c, self)
 		}
@@ -10171,8 +10171,8 @@ func (c Ctx) QPerChannelZeroPoints(self *tensor.Tensor) (r0 *tensor.Tensor, err 
 }
 
 // QPerChannelAxis implements the operator q_per_channel_axis.
-func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (r0 int64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) QPerChannelAxis(self *tensor.Tensor) (r0 int64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QPerChannelAxis; does != nil {
 			return does(c, self)
 		}
@@ -10181,8 +10181,8 @@ func (c Ctx) QPerChannelAxis(self *tensor.Tensor) (r0 int64, err error) {
 }
 
 // Qscheme implements the operator qscheme.
-func (c Ctx) Qscheme(self *tensor.Tensor) (r0 string, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Qscheme(self *tensor.Tensor) (r0 string, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).Qscheme; does != nil {
 			return does(c, self)
 		}
@@ -10191,13 +10191,13 @@ func (c Ctx) Qscheme(self *tensor.Tensor) (r0 string, err error) {
 }
 
 // IsQuantized implements the operator is_quantized.
-func (c Ctx) IsQuantized(self *tensor.Tensor) (bool, error) {
+func (c Context) IsQuantized(self *tensor.Tensor) (bool, error) {
 	return quantized.IsQuantized(c, self)
 }
 
 // MakePerTensorQuantizedTensor implements the operator make_per_tensor_quantized_tensor.
-func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).MakePerTensorQuantizedTensor; does != nil {
 			return does(c, self, scale, zero)
 		}
@@ -10206,8 +10206,8 @@ func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, ze
 }
 
 // MakePerChannelQuantizedTensor implements the operator make_per_channel_quantized_tensor.
-func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+func (c Context) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("make_per_channel_quantized_tensor", key, tensor.Sparse, keys(self)|keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
@@ -10219,8 +10219,8 @@ func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, a
 }
 
 // EmptyAffineQuantized implements the operator empty_affine_quantized.
-func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(l.Keys()); key != 0 {
+func (c Context) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(l.Keys()); key != 0 {
 		if does := backendOf(key).EmptyAffineQuantized; does != nil {
 			return does(c, size, d, l, dev, scale, zero)
 		}
@@ -10229,8 +10229,8 @@ func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, 
 }
 
 // EmptyPerChannelAffineQuantized implements the operator empty_per_channel_affine_quantized.
-func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys()); key != 0 {
+func (c Context) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys()); key != 0 {
 		if err = checkKeys("empty_per_channel_affine_quantized", key, tensor.Sparse, keys(scales)|keys(zeros), true); err != nil {
 			return
 		}
@@ -10242,8 +10242,8 @@ func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.
 }
 
 // ChooseQparamsPerTensor implements the operator choose_qparams_per_tensor.
-func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (r0 float64, r1 int64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (r0 float64, r1 int64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).ChooseQparamsPerTensor; does != nil {
 			return does(c, self, reduce)
 		}
@@ -10252,8 +10252,8 @@ func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (r0 float6
 }
 
 // FakeQuantizePerTensorAffine implements the operator fake_quantize_per_tensor_affine.
-func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).FakeQuantizePerTensorAffine; does != nil {
 			return does(c, self, scale, zero, lo, hi)
 		}
@@ -10262,8 +10262,8 @@ func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zer
 }
 
 // FakeQuantizePerTensorAffineTensorQparams implements the operator fake_quantize_per_tensor_affine.
-func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(scale) | keys(zero) | c.casting(1)); key != 0 {
+func (c Context) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(scale) | keys(zero) | c.casting(1)); key != 0 {
 		if err = checkKeys("fake_quantize_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
@@ -10275,8 +10275,8 @@ func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.
 }
 
 // FakeQuantizePerTensorAffineCachemask implements the operator fake_quantize_per_tensor_affine_cachemask.
-func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale float64, zero, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).FakeQuantizePerTensorAffineCachemask; does != nil {
 			return does(c, self, scale, zero, lo, hi)
 		}
@@ -10285,8 +10285,8 @@ func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale flo
 }
 
 // FakeQuantizePerChannelAffine implements the operator fake_quantize_per_channel_affine.
-func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+func (c Context) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err = checkKeys("fake_quantize_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
@@ -10298,8 +10298,8 @@ func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis
 }
 
 // FakeQuantizePerChannelAffineCachemask implements the operator fake_quantize_per_channel_affine_cachemask.
-func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+func (c Context) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err = checkKeys("fake_quantize_per_channel_affine_cachemask", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
@@ -10311,8 +10311,8 @@ func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Ten
 }
 
 // FakeQuantizeLearnablePerTensorAffine implements the operator fake_quantize_learnable_per_tensor_affine.
-func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+func (c Context) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err = checkKeys("fake_quantize_learnable_per_tensor_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
@@ -10324,8 +10324,8 @@ func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tens
 }
 
 // FakeQuantizeLearnablePerChannelAffine implements the operator fake_quantize_learnable_per_channel_affine.
-func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+func (c Context) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(scale) | keys(zero)); key != 0 {
 		if err = checkKeys("fake_quantize_learnable_per_channel_affine", key, tensor.Sparse, keys(self)|keys(scale)|keys(zero), true); err != nil {
 			return
 		}
@@ -10337,8 +10337,8 @@ func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Ten
 }
 
 // QuantizedAdd implements the operator quantized.add.
-func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.add", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
@@ -10350,8 +10350,8 @@ func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 
 }
 
 // QuantizedAddRelu implements the operator quantized.add_relu.
-func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.add_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
@@ -10363,8 +10363,8 @@ func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 }
 
 // QuantizedMul implements the operator quantized.mul.
-func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.mul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
@@ -10376,8 +10376,8 @@ func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 
 }
 
 // QuantizedMulRelu implements the operator quantized.mul_relu.
-func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.mul_relu", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
@@ -10389,8 +10389,8 @@ func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 }
 
 // QuantizedAddScalar implements the operator quantized.add_scalar.
-func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizedAddScalar; does != nil {
 			return does(c, qa, b)
 		}
@@ -10399,8 +10399,8 @@ func (c Ctx) QuantizedAddScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.T
 }
 
 // QuantizedAddScalarRelu implements the operator quantized.add_scalar_relu.
-func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizedAddScalarRelu; does != nil {
 			return does(c, qa, b)
 		}
@@ -10409,8 +10409,8 @@ func (c Ctx) QuantizedAddScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tens
 }
 
 // QuantizedMulScalar implements the operator quantized.mul_scalar.
-func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizedMulScalar; does != nil {
 			return does(c, qa, b)
 		}
@@ -10419,8 +10419,8 @@ func (c Ctx) QuantizedMulScalar(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.T
 }
 
 // QuantizedMulScalarRelu implements the operator quantized.mul_scalar_relu.
-func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizedMulScalarRelu; does != nil {
 			return does(c, qa, b)
 		}
@@ -10429,8 +10429,8 @@ func (c Ctx) QuantizedMulScalarRelu(qa *tensor.Tensor, b dtype.Scalar) (r0 *tens
 }
 
 // QuantizedRelu6 implements the operator quantized.relu6.
-func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedRelu6(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizedRelu6; does != nil {
 			return does(c, self)
 		}
@@ -10439,8 +10439,8 @@ func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 }
 
 // QuantizedCat implements the operator quantized.cat.
-func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.cat", key, tensor.Sparse, keysOf(tensors), true); err != nil {
 			return
 		}
@@ -10452,8 +10452,8 @@ func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, z
 }
 
 // QuantizedMatmul implements the operator quantized.matmul.
-func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.matmul", key, tensor.Sparse, keys(qa)|keys(qb), true); err != nil {
 			return
 		}
@@ -10465,8 +10465,8 @@ func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (
 }
 
 // QuantizedLinearPack implements the operator quantized.linear_pack.
-func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(weight)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedLinearPack(weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(weight)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).QuantizedLinearPack; does != nil {
 			return does(c, weight)
 		}
@@ -10475,8 +10475,8 @@ func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (r0 *tensor.Tensor, err 
 }
 
 // QuantizedLinear implements the operator quantized.linear.
-func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.linear", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
 			return
 		}
@@ -10488,8 +10488,8 @@ func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, z
 }
 
 // QuantizedLinearRelu implements the operator quantized.linear_relu.
-func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.linear_relu", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
 			return
 		}
@@ -10501,8 +10501,8 @@ func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float6
 }
 
 // QuantizedLinearDynamic implements the operator quantized.linear_dynamic.
-func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
+func (c Context) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
 		if err = checkKeys("quantized.linear_dynamic", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias)|keys(packed), true); err != nil {
 			return
 		}
@@ -10514,8 +10514,8 @@ func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bo
 }
 
 // ToString implements the operator to_string.
-func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (r0 string, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).ToString
 		if err = checkKeys("to_string", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10526,78 +10526,78 @@ func (c Ctx) ToString(self *tensor.Tensor, precision, threshold, edgeItems, line
 }
 
 // ScalarOperand implements the operator scalar_operand.
-func (c Ctx) ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
+func (c Context) ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
 	return ops.ScalarOperand(value)
 }
 
 // ResultType implements the operator result_type.
-func (c Ctx) ResultType(a, b *tensor.Tensor) (dtype.DType, error) {
+func (c Context) ResultType(a, b *tensor.Tensor) (dtype.DType, error) {
 	return ops.ResultType(a, b)
 }
 
 // PromoteTypes implements the operator promote_types.
-func (c Ctx) PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
+func (c Context) PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
 	return ops.PromoteTypes(a, b)
 }
 
 // CanCast implements the operator can_cast.
-func (c Ctx) CanCast(from, to dtype.DType) (bool, error) {
+func (c Context) CanCast(from, to dtype.DType) (bool, error) {
 	return ops.CanCast(from, to)
 }
 
 // SetDefaultDtype implements the operator set_default_dtype.
-func (c Ctx) SetDefaultDtype(d dtype.DType) error {
+func (c Context) SetDefaultDtype(d dtype.DType) error {
 	return ops.SetDefaultDtype(d)
 }
 
 // GetDefaultDtype implements the operator get_default_dtype.
-func (c Ctx) GetDefaultDtype() (dtype.DType, error) {
+func (c Context) GetDefaultDtype() (dtype.DType, error) {
 	return ops.GetDefaultDtype()
 }
 
 // ParseDevice implements the operator parse_device.
-func (c Ctx) ParseDevice(text string) (device.Device, error) {
+func (c Context) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
 }
 
 // SetWarnAlways implements the operator set_warn_always.
-func (c Ctx) SetWarnAlways(b bool) error {
+func (c Context) SetWarnAlways(b bool) error {
 	return ops.SetWarnAlways(b)
 }
 
 // IsWarnAlwaysEnabled implements the operator is_warn_always_enabled.
-func (c Ctx) IsWarnAlwaysEnabled() (bool, error) {
+func (c Context) IsWarnAlwaysEnabled() (bool, error) {
 	return ops.IsWarnAlwaysEnabled()
 }
 
 // SetNumThreads implements the operator set_num_threads.
-func (c Ctx) SetNumThreads(n int64) error {
+func (c Context) SetNumThreads(n int64) error {
 	return ops.SetNumThreads(n)
 }
 
 // GetNumThreads implements the operator get_num_threads.
-func (c Ctx) GetNumThreads() (int64, error) {
+func (c Context) GetNumThreads() (int64, error) {
 	return ops.GetNumThreads()
 }
 
 // SetFloat32MatmulPrecision implements the operator set_float32_matmul_precision.
-func (c Ctx) SetFloat32MatmulPrecision(precision string) error {
+func (c Context) SetFloat32MatmulPrecision(precision string) error {
 	return ops.SetFloat32MatmulPrecision(precision)
 }
 
 // GetFloat32MatmulPrecision implements the operator get_float32_matmul_precision.
-func (c Ctx) GetFloat32MatmulPrecision() (string, error) {
+func (c Context) GetFloat32MatmulPrecision() (string, error) {
 	return ops.GetFloat32MatmulPrecision()
 }
 
 // CpuTier implements the operator cpu_tier.
-func (c Ctx) CpuTier() (string, error) {
+func (c Context) CpuTier() (string, error) {
 	return ops.CpuTier()
 }
 
 // IsNonzero implements the operator is_nonzero.
-func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).IsNonzero; does != nil {
 			return does(c, self)
 		}
@@ -10606,8 +10606,8 @@ func (c Ctx) IsNonzero(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // IsConj implements the operator is_conj.
-func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsConj(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).IsConj
 		if err = checkKeys("is_conj", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10618,8 +10618,8 @@ func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // IsNeg implements the operator is_neg.
-func (c Ctx) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).IsNeg
 		if err = checkKeys("is_neg", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10630,13 +10630,13 @@ func (c Ctx) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // IsSameSize implements the operator is_same_size.
-func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
+func (c Context) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 	return ops.IsSameSize(self, other)
 }
 
 // Rand implements the operator rand.
-func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Rand
 		if err = checkKeys("rand", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10646,14 +10646,14 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 	dev = c.place(dev, out)
 	r0, err = ops.Rand(out, size, g, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Randn implements the operator randn.
-func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Randn
 		if err = checkKeys("randn", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10663,14 +10663,14 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 	dev = c.place(dev, out)
 	r0, err = ops.Randn(out, size, g, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Randint implements the operator randint.
-func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Randint
 		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10680,14 +10680,14 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 	dev = c.place(dev, out)
 	r0, err = ops.Randint(out, low, high, size, g, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // RandintHigh implements the operator randint.
-func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).RandintHigh
 		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10697,14 +10697,14 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 	dev = c.place(dev, out)
 	r0, err = ops.RandintHigh(out, high, size, g, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Randperm implements the operator randperm.
-func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Randperm
 		if err = checkKeys("randperm", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10714,14 +10714,14 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 	dev = c.place(dev, out)
 	r0, err = ops.Randperm(out, n, g, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // RandLike implements the operator rand_like.
-func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).RandLike
 		if err = checkKeys("rand_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10732,8 +10732,8 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 }
 
 // RandnLike implements the operator randn_like.
-func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).RandnLike
 		if err = checkKeys("randn_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10744,8 +10744,8 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 }
 
 // RandintLike implements the operator randint_like.
-func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).RandintLike
 		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10756,8 +10756,8 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 }
 
 // RandintLikeHigh implements the operator randint_like.
-func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).RandintLikeHigh
 		if err = checkKeys("randint_like", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10768,13 +10768,13 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 }
 
 // NormalTensors implements the operator normal.
-func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(mean) | keys(std) | c.drawing()); key != 0 {
+func (c Context) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(mean) | keys(std) | c.drawing()); key != 0 {
 		if err = checkKeys("normal", key, keys(mean)|keys(std), keys(out)|keys(mean)|keys(std), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NormalTensors == nil {
-			err = Refused("normal", tensor.Quantized)
+			err = Unsupported("normal", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NormalTensors; does != nil {
@@ -10785,8 +10785,8 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 }
 
 // NormalSize implements the operator normal.
-func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
+func (c Context) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).NormalSize
 		if err = checkKeys("normal", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10796,14 +10796,14 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 	dev = c.place(dev, out)
 	r0, err = ops.NormalSize(out, mean, std, size, g, d, layout, dev)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Bernoulli implements the operator bernoulli.
-func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
+func (c Context) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).Bernoulli
 		if err = checkKeys("bernoulli", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -10812,14 +10812,14 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 	}
 	r0, err = ops.Bernoulli(out, self, g)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // BernoulliP implements the operator bernoulli.
-func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).BernoulliP
 		if err = checkKeys("bernoulli", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10830,8 +10830,8 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 }
 
 // Multinomial implements the operator multinomial.
-func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
+func (c Context) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
 		does := backendOf(key).Multinomial
 		if err = checkKeys("multinomial", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -10840,14 +10840,14 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 	}
 	r0, err = ops.Multinomial(out, self, samples, replacement, g)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Poisson implements the operator poisson.
-func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).Poisson
 		if err = checkKeys("poisson", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10858,8 +10858,8 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 }
 
 // Binomial implements the operator binomial.
-func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(count) | keys(prob) | c.drawing()); key != 0 {
+func (c Context) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(count) | keys(prob) | c.drawing()); key != 0 {
 		does := backendOf(key).Binomial
 		if err = checkKeys("binomial", key, tensor.Sparse, keys(count)|keys(prob), does != nil); err != nil {
 			return
@@ -10870,8 +10870,8 @@ func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tens
 }
 
 // StandardGamma implements the operator _standard_gamma.
-func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).StandardGamma
 		if err = checkKeys("_standard_gamma", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10882,8 +10882,8 @@ func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor
 }
 
 // StandardGammaGrad implements the operator _standard_gamma_grad.
-func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(output)); key != 0 {
+func (c Context) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(output)); key != 0 {
 		does := backendOf(key).StandardGammaGrad
 		if err = checkKeys("_standard_gamma_grad", key, keys(self), keys(self)|keys(output), does != nil); err != nil {
 			return
@@ -10894,8 +10894,8 @@ func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, 
 }
 
 // SampleDirichlet implements the operator _sample_dirichlet.
-func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		if does := backendOf(key).SampleDirichlet; does != nil {
 			return does(c, self, g)
 		}
@@ -10904,8 +10904,8 @@ func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (r0 *tens
 }
 
 // DirichletGrad implements the operator _dirichlet_grad.
-func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x) | keys(alpha) | keys(total)); key != 0 {
+func (c Context) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(x) | keys(alpha) | keys(total)); key != 0 {
 		does := backendOf(key).DirichletGrad
 		if err = checkKeys("_dirichlet_grad", key, tensor.Sparse, keys(x)|keys(alpha)|keys(total), does != nil); err != nil {
 			return
@@ -10916,8 +10916,8 @@ func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, e
 }
 
 // FillUniform implements the operator uniform_.
-func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillUniform
 		if err = checkKeys("uniform_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10926,14 +10926,14 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 	}
 	err = ops.FillUniform(self, from, to, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillNormal implements the operator normal_.
-func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillNormal
 		if err = checkKeys("normal_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10942,14 +10942,14 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 	}
 	err = ops.FillNormal(self, mean, std, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillRandom implements the operator random_.
-func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillRandom
 		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10958,14 +10958,14 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 	}
 	err = ops.FillRandom(self, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillRandomTo implements the operator random_.
-func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillRandomTo
 		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10974,14 +10974,14 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 	}
 	err = ops.FillRandomTo(self, to, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillRandomFrom implements the operator random_.
-func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillRandomFrom
 		if err = checkKeys("random_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -10990,14 +10990,14 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 	}
 	err = ops.FillRandomFrom(self, from, to, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillBernoulliEach implements the operator bernoulli_.
-func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | keys(p) | c.drawing()); key != 0 {
+func (c Context) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | keys(p) | c.drawing()); key != 0 {
 		does := backendOf(key).FillBernoulliEach
 		if err = checkKeys("bernoulli_", key, tensor.Sparse, keys(self)|keys(p), does != nil); err != nil {
 			return
@@ -11006,14 +11006,14 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 	}
 	err = ops.FillBernoulliEach(self, p, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillBernoulli implements the operator bernoulli_.
-func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillBernoulli
 		if err = checkKeys("bernoulli_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11022,14 +11022,14 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 	}
 	err = ops.FillBernoulli(self, p, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillExponential implements the operator exponential_.
-func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillExponential
 		if err = checkKeys("exponential_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11038,14 +11038,14 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 	}
 	err = ops.FillExponential(self, lambda, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillCauchy implements the operator cauchy_.
-func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillCauchy
 		if err = checkKeys("cauchy_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11054,14 +11054,14 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 	}
 	err = ops.FillCauchy(self, median, sigma, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillLogNormal implements the operator log_normal_.
-func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillLogNormal
 		if err = checkKeys("log_normal_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11070,14 +11070,14 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 	}
 	err = ops.FillLogNormal(self, mean, std, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // FillGeometric implements the operator geometric_.
-func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+func (c Context) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
+	if key := c.highestKey(keys(self) | c.drawing()); key != 0 {
 		does := backendOf(key).FillGeometric
 		if err = checkKeys("geometric_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11086,79 +11086,79 @@ func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) 
 	}
 	err = ops.FillGeometric(self, p, g)
 	if err == nil {
-		wrote(self)
+		bumpVersion(self)
 	}
 	return
 }
 
 // ManualSeed implements the operator manual_seed.
-func (c Ctx) ManualSeed(seed int64) error {
+func (c Context) ManualSeed(seed int64) error {
 	return ops.ManualSeed(seed)
 }
 
 // DefaultGenerator implements the operator default_generator.
-func (c Ctx) DefaultGenerator() (*random.Generator, error) {
+func (c Context) DefaultGenerator() (*random.Generator, error) {
 	return ops.DefaultGenerator()
 }
 
 // DefaultGeneratorOf implements the operator default_generator.
-func (c Ctx) DefaultGeneratorOf(dev device.Device) (*random.Generator, error) {
+func (c Context) DefaultGeneratorOf(dev device.Device) (*random.Generator, error) {
 	return ops.DefaultGeneratorOf(dev)
 }
 
 // GeneratorNew implements the operator generator_new.
-func (c Ctx) GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
+func (c Context) GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
 	return ops.GeneratorNew(dev, engine)
 }
 
 // GeneratorManualSeed implements the operator generator_manual_seed.
-func (c Ctx) GeneratorManualSeed(self *random.Generator, seed int64) error {
+func (c Context) GeneratorManualSeed(self *random.Generator, seed int64) error {
 	return ops.GeneratorManualSeed(self, seed)
 }
 
 // GeneratorSeed implements the operator generator_seed.
-func (c Ctx) GeneratorSeed(self *random.Generator) (int64, error) {
+func (c Context) GeneratorSeed(self *random.Generator) (int64, error) {
 	return ops.GeneratorSeed(self)
 }
 
 // GeneratorInitialSeed implements the operator generator_initial_seed.
-func (c Ctx) GeneratorInitialSeed(self *random.Generator) (int64, error) {
+func (c Context) GeneratorInitialSeed(self *random.Generator) (int64, error) {
 	return ops.GeneratorInitialSeed(self)
 }
 
 // GeneratorEngine implements the operator generator_engine.
-func (c Ctx) GeneratorEngine(self *random.Generator) (string, error) {
+func (c Context) GeneratorEngine(self *random.Generator) (string, error) {
 	return ops.GeneratorEngine(self)
 }
 
 // GeneratorDevice implements the operator generator_device.
-func (c Ctx) GeneratorDevice(self *random.Generator) (device.Device, error) {
+func (c Context) GeneratorDevice(self *random.Generator) (device.Device, error) {
 	return ops.GeneratorDevice(self)
 }
 
 // GeneratorClone implements the operator generator_clone.
-func (c Ctx) GeneratorClone(self *random.Generator) (*random.Generator, error) {
+func (c Context) GeneratorClone(self *random.Generator) (*random.Generator, error) {
 	return ops.GeneratorClone(self)
 }
 
 // GeneratorGetOffset implements the operator generator_get_offset.
-func (c Ctx) GeneratorGetOffset(self *random.Generator) (int64, error) {
+func (c Context) GeneratorGetOffset(self *random.Generator) (int64, error) {
 	return ops.GeneratorGetOffset(self)
 }
 
 // GeneratorSetOffset implements the operator generator_set_offset.
-func (c Ctx) GeneratorSetOffset(self *random.Generator, offset int64) error {
+func (c Context) GeneratorSetOffset(self *random.Generator, offset int64) error {
 	return ops.GeneratorSetOffset(self, offset)
 }
 
 // GeneratorGetState implements the operator generator_get_state.
-func (c Ctx) GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
+func (c Context) GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 	return ops.GeneratorGetState(self)
 }
 
 // GeneratorSetState implements the operator generator_set_state.
-func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
-	if key := c.ahead((keys(state)) &^ tensor.Gradient); key != 0 {
+func (c Context) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (err error) {
+	if key := c.highestKey((keys(state)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).GeneratorSetState
 		if err = checkKeys("generator_set_state", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11169,8 +11169,8 @@ func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (er
 }
 
 // Sum implements the operator sum.
-func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Sum
 		if err = checkKeys("sum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11179,14 +11179,14 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 	}
 	r0, err = ops.Sum(out, self, dim, keepdim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Nansum implements the operator nansum.
-func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Nansum
 		if err = checkKeys("nansum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11195,14 +11195,14 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 	}
 	r0, err = ops.Nansum(out, self, dim, keepdim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Prod implements the operator prod.
-func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
+func (c Context) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(3)); key != 0 {
 		does := backendOf(key).Prod
 		if err = checkKeys("prod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11211,14 +11211,14 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 	}
 	r0, err = ops.Prod(out, self, dim, keepdim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Mean implements the operator mean.
-func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Mean
 		if err = checkKeys("mean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11227,14 +11227,14 @@ func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.D
 	}
 	r0, err = ops.Mean(out, self, dim, keepdim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Nanmean implements the operator nanmean.
-func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Nanmean
 		if err = checkKeys("nanmean", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11243,14 +11243,14 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 	}
 	r0, err = ops.Nanmean(out, self, dim, keepdim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Any implements the operator any.
-func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Any
 		if err = checkKeys("any", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11259,14 +11259,14 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 	}
 	r0, err = ops.Any(out, self, dim, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // All implements the operator all.
-func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).All
 		if err = checkKeys("all", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11275,14 +11275,14 @@ func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 	}
 	r0, err = ops.All(out, self, dim, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // CountNonzero implements the operator count_nonzero.
-func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).CountNonzero
 		if err = checkKeys("count_nonzero", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11293,8 +11293,8 @@ func (c Ctx) CountNonzero(self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, 
 }
 
 // Std implements the operator std.
-func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Std; does != nil {
 			return does(c, self, unbiased)
 		}
@@ -11303,13 +11303,13 @@ func (c Ctx) Std(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err err
 }
 
 // StdDim implements the operator std.
-func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).StdDim == nil {
-			err = Refused("std", tensor.Quantized)
+			err = Unsupported("std", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).StdDim; does != nil {
@@ -11320,8 +11320,8 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 }
 
 // StdCorrection implements the operator std.
-func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).StdCorrection
 		if err = checkKeys("std", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11330,14 +11330,14 @@ func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 	}
 	r0, err = ops.StdCorrection(out, self, dim, correction, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Var implements the operator var.
-func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Var; does != nil {
 			return does(c, self, unbiased)
 		}
@@ -11346,13 +11346,13 @@ func (c Ctx) Var(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, err err
 }
 
 // VarDim implements the operator var.
-func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).VarDim == nil {
-			err = Refused("var", tensor.Quantized)
+			err = Unsupported("var", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).VarDim; does != nil {
@@ -11363,8 +11363,8 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 }
 
 // VarCorrection implements the operator var.
-func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).VarCorrection
 		if err = checkKeys("var", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11373,14 +11373,14 @@ func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dty
 	}
 	r0, err = ops.VarCorrection(out, self, dim, correction, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // StdMean implements the operator std_mean.
-func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).StdMean; does != nil {
 			return does(c, self, unbiased)
 		}
@@ -11389,8 +11389,8 @@ func (c Ctx) StdMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 
 }
 
 // StdMeanDim implements the operator std_mean.
-func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).StdMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
 		}
@@ -11399,8 +11399,8 @@ func (c Ctx) StdMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 }
 
 // StdMeanCorrection implements the operator std_mean.
-func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).StdMeanCorrection
 		if err = checkKeys("std_mean", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11411,8 +11411,8 @@ func (c Ctx) StdMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 }
 
 // VarMean implements the operator var_mean.
-func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).VarMean; does != nil {
 			return does(c, self, unbiased)
 		}
@@ -11421,8 +11421,8 @@ func (c Ctx) VarMean(self *tensor.Tensor, unbiased bool) (r0 *tensor.Tensor, r1 
 }
 
 // VarMeanDim implements the operator var_mean.
-func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).VarMeanDim; does != nil {
 			return does(c, self, dim, unbiased, keepdim)
 		}
@@ -11431,8 +11431,8 @@ func (c Ctx) VarMeanDim(self *tensor.Tensor, dim []int64, unbiased, keepdim bool
 }
 
 // VarMeanCorrection implements the operator var_mean.
-func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).VarMeanCorrection
 		if err = checkKeys("var_mean", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -11443,8 +11443,8 @@ func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 }
 
 // Norm implements the operator norm.
-func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Norm
 		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11453,19 +11453,19 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 	}
 	r0, err = ops.Norm(out, self, p, dim, keepdim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NormName implements the operator norm.
-func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err = checkKeys("norm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NormName == nil {
-			err = Refused("norm", tensor.Quantized)
+			err = Unsupported("norm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NormName; does != nil {
@@ -11476,8 +11476,8 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 }
 
 // Amax implements the operator amax.
-func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Amax
 		if err = checkKeys("amax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11486,14 +11486,14 @@ func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 	}
 	r0, err = ops.Amax(out, self, dim, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Amin implements the operator amin.
-func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Amin
 		if err = checkKeys("amin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11502,14 +11502,14 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 	}
 	r0, err = ops.Amin(out, self, dim, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Max implements the operator max.
-func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Max
 		if err = checkKeys("max", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11518,14 +11518,14 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Max(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // MaxDim implements the operator max.
-func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).MaxDim
 		if err = checkKeys("max", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -11534,15 +11534,15 @@ func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 	}
 	r0, r1, err = ops.MaxDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Min implements the operator min.
-func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Min
 		if err = checkKeys("min", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11551,14 +11551,14 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Min(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // MinDim implements the operator min.
-func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).MinDim
 		if err = checkKeys("min", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -11567,15 +11567,15 @@ func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepd
 	}
 	r0, r1, err = ops.MinDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Maximum implements the operator max.
-func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Maximum
 		if err = checkKeys("max", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -11584,14 +11584,14 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	}
 	r0, err = ops.Maximum(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Minimum implements the operator min.
-func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Minimum
 		if err = checkKeys("min", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -11600,14 +11600,14 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	}
 	r0, err = ops.Minimum(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Aminmax implements the operator aminmax.
-func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
+func (c Context) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
 		does := backendOf(key).Aminmax
 		if err = checkKeys("aminmax", key, keys(self), keys(outMin)|keys(outMax)|keys(self), does != nil); err != nil {
 			return
@@ -11616,15 +11616,15 @@ func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim b
 	}
 	r0, r1, err = ops.Aminmax(outMin, outMax, self, dim, keepdim)
 	if err == nil {
-		wrote(outMin)
-		wrote(outMax)
+		bumpVersion(outMin)
+		bumpVersion(outMax)
 	}
 	return
 }
 
 // Argmax implements the operator argmax.
-func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Argmax
 		if err = checkKeys("argmax", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11633,14 +11633,14 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 	}
 	r0, err = ops.Argmax(out, self, dim, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Argmin implements the operator argmin.
-func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Argmin
 		if err = checkKeys("argmin", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11649,14 +11649,14 @@ func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 	}
 	r0, err = ops.Argmin(out, self, dim, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Floor implements the operator floor.
-func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Floor
 		if err = checkKeys("floor", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11665,14 +11665,14 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Floor(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Ceil implements the operator ceil.
-func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Ceil
 		if err = checkKeys("ceil", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11681,14 +11681,14 @@ func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Ceil(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Trunc implements the operator trunc.
-func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Trunc
 		if err = checkKeys("trunc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11697,14 +11697,14 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Trunc(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Round implements the operator round.
-func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Round
 		if err = checkKeys("round", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11713,14 +11713,14 @@ func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor,
 	}
 	r0, err = ops.Round(out, self, decimals)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Frac implements the operator frac.
-func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Frac
 		if err = checkKeys("frac", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11729,14 +11729,14 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Frac(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ClampTensor implements the operator clamp.
-func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
+func (c Context) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
 		does := backendOf(key).ClampTensor
 		if err = checkKeys("clamp", key, keys(self)|keys(low)|keys(high), keys(out)|keys(self)|keys(low)|keys(high), does != nil); err != nil {
 			return
@@ -11745,14 +11745,14 @@ func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor
 	}
 	r0, err = ops.ClampTensor(out, self, low, high)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Clamp implements the operator clamp.
-func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Clamp
 		if err = checkKeys("clamp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11761,14 +11761,14 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 	}
 	r0, err = ops.Clamp(out, self, low, high)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ClampMin implements the operator clamp_min.
-func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(low)); key != 0 {
+func (c Context) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(low)); key != 0 {
 		does := backendOf(key).ClampMin
 		if err = checkKeys("clamp_min", key, keys(self)|keys(low), keys(out)|keys(self)|keys(low), does != nil); err != nil {
 			return
@@ -11777,14 +11777,14 @@ func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err err
 	}
 	r0, err = ops.ClampMin(out, self, low)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // ClampMax implements the operator clamp_max.
-func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(high)); key != 0 {
+func (c Context) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(high)); key != 0 {
 		does := backendOf(key).ClampMax
 		if err = checkKeys("clamp_max", key, keys(self)|keys(high), keys(out)|keys(self)|keys(high), does != nil); err != nil {
 			return
@@ -11793,14 +11793,14 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 	}
 	r0, err = ops.ClampMax(out, self, high)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Fmax implements the operator fmax.
-func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Fmax
 		if err = checkKeys("fmax", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -11809,14 +11809,14 @@ func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.Fmax(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Fmin implements the operator fmin.
-func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Fmin
 		if err = checkKeys("fmin", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -11825,14 +11825,14 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.Fmin(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Relu implements the operator relu.
-func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Relu
 		if err = checkKeys("relu", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11841,14 +11841,14 @@ func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Relu(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Where implements the operator where.
-func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
+func (c Context) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(condition) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Where
 		if err = checkKeys("where", key, keys(condition)|keys(self)|keys(other), keys(out)|keys(condition)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -11857,14 +11857,14 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 	}
 	r0, err = ops.Where(out, condition, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Cumsum implements the operator cumsum.
-func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Cumsum
 		if err = checkKeys("cumsum", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11873,14 +11873,14 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 	}
 	r0, err = ops.Cumsum(out, self, dim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Cumprod implements the operator cumprod.
-func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Cumprod
 		if err = checkKeys("cumprod", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11889,14 +11889,14 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 	}
 	r0, err = ops.Cumprod(out, self, dim, d)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Cummax implements the operator cummax.
-func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).Cummax
 		if err = checkKeys("cummax", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -11905,15 +11905,15 @@ func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 	}
 	r0, r1, err = ops.Cummax(outValues, outIndices, self, dim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Cummin implements the operator cummin.
-func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).Cummin
 		if err = checkKeys("cummin", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -11922,15 +11922,15 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 	}
 	r0, r1, err = ops.Cummin(outValues, outIndices, self, dim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Logcumsumexp implements the operator logcumsumexp.
-func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Logcumsumexp
 		if err = checkKeys("logcumsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11939,14 +11939,14 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 	}
 	r0, err = ops.Logcumsumexp(out, self, dim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Logsumexp implements the operator logsumexp.
-func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Logsumexp
 		if err = checkKeys("logsumexp", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -11955,14 +11955,14 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // NnSoftmaxGradient implements the operator nn.softmax_gradient.
-func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(given) | keys(output)); key != 0 {
+func (c Context) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(given) | keys(output)); key != 0 {
 		does := backendOf(key).NnSoftmaxGradient
 		if err = checkKeys("nn.softmax_gradient", key, keys(given), keys(given)|keys(output), does != nil); err != nil {
 			return
@@ -11973,8 +11973,8 @@ func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarith
 }
 
 // SignalWindowsBartlett implements the operator signal.windows.bartlett.
-func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsBartlett; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
@@ -11983,8 +11983,8 @@ func (c Ctx) SignalWindowsBartlett(m int64, sym bool, d dtype.DType, layout tens
 }
 
 // SignalWindowsBlackman implements the operator signal.windows.blackman.
-func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsBlackman; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
@@ -11993,8 +11993,8 @@ func (c Ctx) SignalWindowsBlackman(m int64, sym bool, d dtype.DType, layout tens
 }
 
 // SignalWindowsCosine implements the operator signal.windows.cosine.
-func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsCosine; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
@@ -12003,8 +12003,8 @@ func (c Ctx) SignalWindowsCosine(m int64, sym bool, d dtype.DType, layout tensor
 }
 
 // SignalWindowsExponential implements the operator signal.windows.exponential.
-func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsExponential(m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsExponential; does != nil {
 			return does(c, m, center, tau, sym, d, layout, dev)
 		}
@@ -12013,8 +12013,8 @@ func (c Ctx) SignalWindowsExponential(m int64, center *float64, tau float64, sym
 }
 
 // SignalWindowsGaussian implements the operator signal.windows.gaussian.
-func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsGaussian; does != nil {
 			return does(c, m, std, sym, d, layout, dev)
 		}
@@ -12023,8 +12023,8 @@ func (c Ctx) SignalWindowsGaussian(m int64, std float64, sym bool, d dtype.DType
 }
 
 // SignalWindowsGeneralCosine implements the operator signal.windows.general_cosine.
-func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsGeneralCosine; does != nil {
 			return does(c, m, weights, sym, d, layout, dev)
 		}
@@ -12033,8 +12033,8 @@ func (c Ctx) SignalWindowsGeneralCosine(m int64, weights []float64, sym bool, d 
 }
 
 // SignalWindowsGeneralHamming implements the operator signal.windows.general_hamming.
-func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsGeneralHamming; does != nil {
 			return does(c, m, alpha, sym, d, layout, dev)
 		}
@@ -12043,8 +12043,8 @@ func (c Ctx) SignalWindowsGeneralHamming(m int64, alpha float64, sym bool, d dty
 }
 
 // SignalWindowsHamming implements the operator signal.windows.hamming.
-func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsHamming; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
@@ -12053,8 +12053,8 @@ func (c Ctx) SignalWindowsHamming(m int64, sym bool, d dtype.DType, layout tenso
 }
 
 // SignalWindowsHann implements the operator signal.windows.hann.
-func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsHann; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
@@ -12063,8 +12063,8 @@ func (c Ctx) SignalWindowsHann(m int64, sym bool, d dtype.DType, layout tensor.L
 }
 
 // SignalWindowsKaiser implements the operator signal.windows.kaiser.
-func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsKaiser; does != nil {
 			return does(c, m, beta, sym, d, layout, dev)
 		}
@@ -12073,8 +12073,8 @@ func (c Ctx) SignalWindowsKaiser(m int64, beta float64, sym bool, d dtype.DType,
 }
 
 // SignalWindowsNuttall implements the operator signal.windows.nuttall.
-func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(layout.Keys()); key != 0 {
+func (c Context) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(layout.Keys()); key != 0 {
 		if does := backendOf(key).SignalWindowsNuttall; does != nil {
 			return does(c, m, sym, d, layout, dev)
 		}
@@ -12083,8 +12083,8 @@ func (c Ctx) SignalWindowsNuttall(m int64, sym bool, d dtype.DType, layout tenso
 }
 
 // Sort implements the operator sort.
-func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).Sort
 		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -12093,15 +12093,15 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 	}
 	r0, r1, err = ops.Sort(outValues, outIndices, self, dim, descending)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // SortStable implements the operator sort.
-func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).SortStable
 		if err = checkKeys("sort", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -12110,15 +12110,15 @@ func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool,
 	}
 	r0, r1, err = ops.SortStable(outValues, outIndices, self, x3, dim, descending)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Argsort implements the operator argsort.
-func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).Argsort; does != nil {
 			return does(c, self, dim, descending)
 		}
@@ -12127,8 +12127,8 @@ func (c Ctx) Argsort(self *tensor.Tensor, dim int64, descending bool) (r0 *tenso
 }
 
 // ArgsortStable implements the operator argsort.
-func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).ArgsortStable; does != nil {
 			return does(c, self, x2, dim, descending)
 		}
@@ -12137,13 +12137,13 @@ func (c Ctx) ArgsortStable(self *tensor.Tensor, x2 bool, dim int64, descending b
 }
 
 // Msort implements the operator msort.
-func (c Ctx) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("msort", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Msort == nil {
-			err = Refused("msort", tensor.Quantized)
+			err = Unsupported("msort", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Msort; does != nil {
@@ -12154,8 +12154,8 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Topk implements the operator topk.
-func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).Topk
 		if err = checkKeys("topk", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -12164,15 +12164,15 @@ func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, larg
 	}
 	r0, r1, err = ops.Topk(outValues, outIndices, self, k, dim, largest, sorted)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Median implements the operator median.
-func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Median
 		if err = checkKeys("median", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -12183,8 +12183,8 @@ func (c Ctx) Median(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // MedianDim implements the operator median.
-func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).MedianDim
 		if err = checkKeys("median", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -12193,15 +12193,15 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 	}
 	r0, r1, err = ops.MedianDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Nanmedian implements the operator nanmedian.
-func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Nanmedian
 		if err = checkKeys("nanmedian", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -12212,8 +12212,8 @@ func (c Ctx) Nanmedian(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // NanmedianDim implements the operator nanmedian.
-func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).NanmedianDim
 		if err = checkKeys("nanmedian", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -12222,15 +12222,15 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 	}
 	r0, r1, err = ops.NanmedianDim(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Kthvalue implements the operator kthvalue.
-func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).Kthvalue
 		if err = checkKeys("kthvalue", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -12239,15 +12239,15 @@ func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, 
 	}
 	r0, r1, err = ops.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Mode implements the operator mode.
-func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
+func (c Context) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		does := backendOf(key).Mode
 		if err = checkKeys("mode", key, keys(self), keys(outValues)|keys(outIndices)|keys(self), does != nil); err != nil {
 			return
@@ -12256,15 +12256,15 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 	}
 	r0, r1, err = ops.Mode(outValues, outIndices, self, dim, keepdim)
 	if err == nil {
-		wrote(outValues)
-		wrote(outIndices)
+		bumpVersion(outValues)
+		bumpVersion(outIndices)
 	}
 	return
 }
 
 // Searchsorted implements the operator searchsorted.
-func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
+func (c Context) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(sorted)|keys(self)|keys(sorter))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Searchsorted
 		if err = checkKeys("searchsorted", key, keys(sorted)|keys(self)|keys(sorter), keys(out)|keys(sorted)|keys(self)|keys(sorter), does != nil); err != nil {
 			return
@@ -12273,14 +12273,14 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 	}
 	r0, err = ops.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Bucketize implements the operator bucketize.
-func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
+func (c Context) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Bucketize
 		if err = checkKeys("bucketize", key, keys(self)|keys(boundaries), keys(out)|keys(self)|keys(boundaries), does != nil); err != nil {
 			return
@@ -12289,14 +12289,14 @@ func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right boo
 	}
 	r0, err = ops.Bucketize(out, self, boundaries, outInt32, right)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Unique implements the operator unique.
-func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Unique
 		if err = checkKeys("unique", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -12307,8 +12307,8 @@ func (c Ctx) Unique(self *tensor.Tensor, x1, returnInverse, returnCounts bool, d
 }
 
 // UniqueConsecutive implements the operator unique_consecutive.
-func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).UniqueConsecutive
 		if err = checkKeys("unique_consecutive", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -12319,8 +12319,8 @@ func (c Ctx) UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts 
 }
 
 // Isin implements the operator isin.
-func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
+func (c Context) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(elements)|keys(testElements))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Isin
 		if err = checkKeys("isin", key, keys(elements)|keys(testElements), keys(out)|keys(elements)|keys(testElements), does != nil); err != nil {
 			return
@@ -12329,14 +12329,14 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 	}
 	r0, err = ops.Isin(out, elements, testElements, x3, invert)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SparseCooTensor implements the operator sparse_coo_tensor.
-func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(indices) | keys(values)); key != 0 {
+func (c Context) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(indices) | keys(values)); key != 0 {
 		if err = checkKeys("sparse_coo_tensor", key, tensor.Sparse, keys(indices)|keys(values), true); err != nil {
 			return
 		}
@@ -12344,7 +12344,7 @@ func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dty
 			return does(c, indices, values, size, d, dev, coalesced)
 		}
 		if c.quantized(keys(indices) | keys(values)) {
-			err = Refused("sparse_coo_tensor", tensor.Quantized)
+			err = Unsupported("sparse_coo_tensor", tensor.Quantized)
 			return
 		}
 	}
@@ -12352,8 +12352,8 @@ func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dty
 }
 
 // SparseCompressedTensor implements the operator sparse_compressed_tensor.
-func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(compressed) | keys(plain) | keys(values) | l.Keys()); key != 0 {
+func (c Context) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(compressed) | keys(plain) | keys(values) | l.Keys()); key != 0 {
 		if err = checkKeys("sparse_compressed_tensor", key, tensor.Sparse, keys(compressed)|keys(plain)|keys(values), true); err != nil {
 			return
 		}
@@ -12361,7 +12361,7 @@ func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, si
 			return does(c, compressed, plain, values, size, d, l, dev)
 		}
 		if c.quantized(keys(compressed) | keys(plain) | keys(values) | l.Keys()) {
-			err = Refused("sparse_compressed_tensor", tensor.Quantized)
+			err = Unsupported("sparse_compressed_tensor", tensor.Quantized)
 			return
 		}
 	}
@@ -12369,13 +12369,13 @@ func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, si
 }
 
 // ToDense implements the operator to_dense.
-func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ToDense; does != nil {
 			return does(c, self, d, x3)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("to_dense", tensor.Quantized)
+			err = Unsupported("to_dense", tensor.Quantized)
 			return
 		}
 	}
@@ -12383,13 +12383,13 @@ func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tenso
 }
 
 // ToSparse implements the operator to_sparse.
-func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | layout.Keys()); key != 0 {
+func (c Context) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | layout.Keys()); key != 0 {
 		if does := backendOf(key).ToSparse; does != nil {
 			return does(c, self, layout, blockSize, dense)
 		}
 		if c.quantized(keys(self) | layout.Keys()) {
-			err = Refused("to_sparse", tensor.Quantized)
+			err = Unsupported("to_sparse", tensor.Quantized)
 			return
 		}
 	}
@@ -12397,13 +12397,13 @@ func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int
 }
 
 // ToSparseDim implements the operator to_sparse.
-func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ToSparseDim; does != nil {
 			return does(c, self, sparseDim)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("to_sparse", tensor.Quantized)
+			err = Unsupported("to_sparse", tensor.Quantized)
 			return
 		}
 	}
@@ -12411,13 +12411,13 @@ func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tenso
 }
 
 // ToSparseCoo implements the operator to_sparse_coo.
-func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ToSparseCoo; does != nil {
 			return does(c, self, dense)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("to_sparse_coo", tensor.Quantized)
+			err = Unsupported("to_sparse_coo", tensor.Quantized)
 			return
 		}
 	}
@@ -12425,13 +12425,13 @@ func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 }
 
 // ToSparseCsr implements the operator to_sparse_csr.
-func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ToSparseCsr; does != nil {
 			return does(c, self, dense)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("to_sparse_csr", tensor.Quantized)
+			err = Unsupported("to_sparse_csr", tensor.Quantized)
 			return
 		}
 	}
@@ -12439,13 +12439,13 @@ func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 }
 
 // ToSparseCsc implements the operator to_sparse_csc.
-func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ToSparseCsc; does != nil {
 			return does(c, self, dense)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("to_sparse_csc", tensor.Quantized)
+			err = Unsupported("to_sparse_csc", tensor.Quantized)
 			return
 		}
 	}
@@ -12453,13 +12453,13 @@ func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 }
 
 // ToSparseBsr implements the operator to_sparse_bsr.
-func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ToSparseBsr; does != nil {
 			return does(c, self, blockSize, dense)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("to_sparse_bsr", tensor.Quantized)
+			err = Unsupported("to_sparse_bsr", tensor.Quantized)
 			return
 		}
 	}
@@ -12467,13 +12467,13 @@ func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 }
 
 // ToSparseBsc implements the operator to_sparse_bsc.
-func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ToSparseBsc; does != nil {
 			return does(c, self, blockSize, dense)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("to_sparse_bsc", tensor.Quantized)
+			err = Unsupported("to_sparse_bsc", tensor.Quantized)
 			return
 		}
 	}
@@ -12481,13 +12481,13 @@ func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 }
 
 // Coalesce implements the operator coalesce.
-func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Coalesce; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("coalesce", tensor.Quantized)
+			err = Unsupported("coalesce", tensor.Quantized)
 			return
 		}
 	}
@@ -12495,13 +12495,13 @@ func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // IsCoalesced implements the operator is_coalesced.
-func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).IsCoalesced; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("is_coalesced", tensor.Quantized)
+			err = Unsupported("is_coalesced", tensor.Quantized)
 			return
 		}
 	}
@@ -12509,13 +12509,13 @@ func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // Indices implements the operator indices.
-func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Indices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("indices", tensor.Quantized)
+			err = Unsupported("indices", tensor.Quantized)
 			return
 		}
 	}
@@ -12523,13 +12523,13 @@ func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Values implements the operator values.
-func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Values; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("values", tensor.Quantized)
+			err = Unsupported("values", tensor.Quantized)
 			return
 		}
 	}
@@ -12537,13 +12537,13 @@ func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // RawIndices implements the operator coo_indices.
-func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).RawIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("coo_indices", tensor.Quantized)
+			err = Unsupported("coo_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -12551,13 +12551,13 @@ func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // RawValues implements the operator coo_values.
-func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).RawValues; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("coo_values", tensor.Quantized)
+			err = Unsupported("coo_values", tensor.Quantized)
 			return
 		}
 	}
@@ -12565,13 +12565,13 @@ func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // CrowIndices implements the operator crow_indices.
-func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).CrowIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("crow_indices", tensor.Quantized)
+			err = Unsupported("crow_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -12579,13 +12579,13 @@ func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // ColIndices implements the operator col_indices.
-func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).ColIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("col_indices", tensor.Quantized)
+			err = Unsupported("col_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -12593,13 +12593,13 @@ func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // CcolIndices implements the operator ccol_indices.
-func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).CcolIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("ccol_indices", tensor.Quantized)
+			err = Unsupported("ccol_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -12607,13 +12607,13 @@ func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // RowIndices implements the operator row_indices.
-func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).RowIndices; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("row_indices", tensor.Quantized)
+			err = Unsupported("row_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -12621,13 +12621,13 @@ func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // SparseDim implements the operator sparse_dim.
-func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).SparseDim; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("sparse_dim", tensor.Quantized)
+			err = Unsupported("sparse_dim", tensor.Quantized)
 			return
 		}
 	}
@@ -12635,13 +12635,13 @@ func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
 }
 
 // DenseDim implements the operator dense_dim.
-func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).DenseDim; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("dense_dim", tensor.Quantized)
+			err = Unsupported("dense_dim", tensor.Quantized)
 			return
 		}
 	}
@@ -12649,13 +12649,13 @@ func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
 }
 
 // Nnz implements the operator nnz.
-func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Nnz(self *tensor.Tensor) (r0 int64, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backendOf(key).Nnz; does != nil {
 			return does(c, self)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("nnz", tensor.Quantized)
+			err = Unsupported("nnz", tensor.Quantized)
 			return
 		}
 	}
@@ -12663,8 +12663,8 @@ func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 }
 
 // SparseMask implements the operator sparse_mask.
-func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(mask)); key != 0 {
+func (c Context) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(mask)); key != 0 {
 		if err = checkKeys("sparse_mask", key, tensor.Sparse, keys(self)|keys(mask), true); err != nil {
 			return
 		}
@@ -12672,7 +12672,7 @@ func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error
 			return does(c, self, mask)
 		}
 		if c.quantized(keys(self) | keys(mask)) {
-			err = Refused("sparse_mask", tensor.Quantized)
+			err = Unsupported("sparse_mask", tensor.Quantized)
 			return
 		}
 	}
@@ -12680,13 +12680,13 @@ func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // SparseResize implements the operator sparse_resize_.
-func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SparseResize; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("sparse_resize_", tensor.Quantized)
+			err = Unsupported("sparse_resize_", tensor.Quantized)
 			return
 		}
 	}
@@ -12694,13 +12694,13 @@ func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDim
 }
 
 // SparseResizeAndClear implements the operator sparse_resize_and_clear_.
-func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SparseResizeAndClear; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("sparse_resize_and_clear_", tensor.Quantized)
+			err = Unsupported("sparse_resize_and_clear_", tensor.Quantized)
 			return
 		}
 	}
@@ -12708,8 +12708,8 @@ func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, 
 }
 
 // ResizeAsSparse implements the operator resize_as_sparse_.
-func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(self) | keys(template)); key != 0 {
+func (c Context) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
+	if key := c.highestKey(keys(self) | keys(template)); key != 0 {
 		if err = checkKeys("resize_as_sparse_", key, tensor.Sparse, keys(self)|keys(template), true); err != nil {
 			return
 		}
@@ -12717,7 +12717,7 @@ func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 			return does(c, self, template)
 		}
 		if c.quantized(keys(self) | keys(template)) {
-			err = Refused("resize_as_sparse_", tensor.Quantized)
+			err = Unsupported("resize_as_sparse_", tensor.Quantized)
 			return
 		}
 	}
@@ -12725,13 +12725,13 @@ func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 }
 
 // MarkCoalesced implements the operator mark_coalesced_.
-func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).MarkCoalesced; does != nil {
 			return does(c, self, coalesced)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("mark_coalesced_", tensor.Quantized)
+			err = Unsupported("mark_coalesced_", tensor.Quantized)
 			return
 		}
 	}
@@ -12739,8 +12739,8 @@ func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
 }
 
 // Smm implements the operator smm.
-func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+func (c Context) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(mat2)); key != 0 {
 		if err = checkKeys("smm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
 			return
 		}
@@ -12748,7 +12748,7 @@ func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 			return does(c, self, mat2)
 		}
 		if c.quantized(keys(self) | keys(mat2)) {
-			err = Refused("smm", tensor.Quantized)
+			err = Unsupported("smm", tensor.Quantized)
 			return
 		}
 	}
@@ -12756,8 +12756,8 @@ func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Sspaddmm implements the operator sspaddmm.
-func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+func (c Context) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err = checkKeys("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
@@ -12765,7 +12765,7 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
 		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
-			err = Refused("sspaddmm", tensor.Quantized)
+			err = Unsupported("sspaddmm", tensor.Quantized)
 			return
 		}
 	}
@@ -12773,8 +12773,8 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 }
 
 // Hspmm implements the operator hspmm.
-func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
+func (c Context) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
 		if err = checkKeys("hspmm", key, keys(mat1)|keys(mat2), keys(out)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
@@ -12782,7 +12782,7 @@ func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 			return does(c, out, mat1, mat2)
 		}
 		if c.quantized(keys(out) | keys(mat1) | keys(mat2)) {
-			err = Refused("hspmm", tensor.Quantized)
+			err = Unsupported("hspmm", tensor.Quantized)
 			return
 		}
 	}
@@ -12790,13 +12790,13 @@ func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // SparseSum implements the operator sparse.sum.
-func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SparseSum; does != nil {
 			return does(c, self, dim, d)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("sparse.sum", tensor.Quantized)
+			err = Unsupported("sparse.sum", tensor.Quantized)
 			return
 		}
 	}
@@ -12804,8 +12804,8 @@ func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *ten
 }
 
 // SparseMm implements the operator sparse.mm.
-func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+func (c Context) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(mat2)); key != 0 {
 		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
 			return
 		}
@@ -12813,7 +12813,7 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 			return does(c, self, mat2)
 		}
 		if c.quantized(keys(self) | keys(mat2)) {
-			err = Refused("sparse.mm", tensor.Quantized)
+			err = Unsupported("sparse.mm", tensor.Quantized)
 			return
 		}
 	}
@@ -12821,8 +12821,8 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 }
 
 // SparseMmReduce implements the operator sparse.mm.
-func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+func (c Context) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(mat2)); key != 0 {
 		if err = checkKeys("sparse.mm", key, tensor.Sparse, keys(self)|keys(mat2), true); err != nil {
 			return
 		}
@@ -12830,7 +12830,7 @@ func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tenso
 			return does(c, self, mat2, reduce)
 		}
 		if c.quantized(keys(self) | keys(mat2)) {
-			err = Refused("sparse.mm", tensor.Quantized)
+			err = Unsupported("sparse.mm", tensor.Quantized)
 			return
 		}
 	}
@@ -12838,8 +12838,8 @@ func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tenso
 }
 
 // SparseAddmm implements the operator sparse.addmm.
-func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+func (c Context) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err = checkKeys("sparse.addmm", key, tensor.Sparse, keys(self)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
@@ -12847,7 +12847,7 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 			return does(c, self, mat1, mat2, beta, alpha)
 		}
 		if c.quantized(keys(self) | keys(mat1) | keys(mat2)) {
-			err = Refused("sparse.addmm", tensor.Quantized)
+			err = Unsupported("sparse.addmm", tensor.Quantized)
 			return
 		}
 	}
@@ -12855,8 +12855,8 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 }
 
 // SparseSampledAddmm implements the operator sparse.sampled_addmm.
-func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+func (c Context) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err = checkKeys("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2), keys(out)|keys(self)|keys(mat1)|keys(mat2), true); err != nil {
 			return
 		}
@@ -12864,7 +12864,7 @@ func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alph
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
 		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
-			err = Refused("sparse.sampled_addmm", tensor.Quantized)
+			err = Unsupported("sparse.sampled_addmm", tensor.Quantized)
 			return
 		}
 	}
@@ -12872,13 +12872,13 @@ func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alph
 }
 
 // SparseSoftmax implements the operator sparse.softmax.
-func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SparseSoftmax; does != nil {
 			return does(c, self, dim, d)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("sparse.softmax", tensor.Quantized)
+			err = Unsupported("sparse.softmax", tensor.Quantized)
 			return
 		}
 	}
@@ -12886,13 +12886,13 @@ func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *t
 }
 
 // SparseLogSoftmax implements the operator sparse.log_softmax.
-func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SparseLogSoftmax; does != nil {
 			return does(c, self, dim, d)
 		}
 		if c.quantized(keys(self)) {
-			err = Refused("sparse.log_softmax", tensor.Quantized)
+			err = Unsupported("sparse.log_softmax", tensor.Quantized)
 			return
 		}
 	}
@@ -12900,8 +12900,8 @@ func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0
 }
 
 // SparseSpdiags implements the operator sparse.spdiags.
-func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
+func (c Context) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
 		if err = checkKeys("sparse.spdiags", key, tensor.Sparse, keys(diagonals)|keys(offsets), true); err != nil {
 			return
 		}
@@ -12909,7 +12909,7 @@ func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l te
 			return does(c, diagonals, offsets, size, l)
 		}
 		if c.quantized(keys(diagonals) | keys(offsets) | l.Keys()) {
-			err = Refused("sparse.spdiags", tensor.Quantized)
+			err = Unsupported("sparse.spdiags", tensor.Quantized)
 			return
 		}
 	}
@@ -12917,8 +12917,8 @@ func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l te
 }
 
 // SparseSpsolve implements the operator sparse.spsolve.
-func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+func (c Context) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		if err = checkKeys("sparse.spsolve", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
@@ -12926,7 +12926,7 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 			return does(c, self, other)
 		}
 		if c.quantized(keys(self) | keys(other)) {
-			err = Refused("sparse.spsolve", tensor.Quantized)
+			err = Unsupported("sparse.spsolve", tensor.Quantized)
 			return
 		}
 	}
@@ -12934,8 +12934,8 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 }
 
 // CsrSpmm implements the operator csr_spmm.
-func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
+func (c Context) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
 		does := backendOf(key).CsrSpmm
 		if err = checkKeys("csr_spmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(mat), does != nil); err != nil {
 			return
@@ -12946,8 +12946,8 @@ func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, 
 }
 
 // CsrSddmm implements the operator csr_sddmm.
-func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
+func (c Context) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
 		does := backendOf(key).CsrSddmm
 		if err = checkKeys("csr_sddmm", key, tensor.Sparse, keys(crow)|keys(col)|keys(mat1)|keys(mat2), does != nil); err != nil {
 			return
@@ -12958,8 +12958,8 @@ func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, 
 }
 
 // CsrSpgemm implements the operator csr_spgemm.
-func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+func (c Context) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
 		does := backendOf(key).CsrSpgemm
 		if err = checkKeys("csr_spgemm", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
 			return
@@ -12970,8 +12970,8 @@ func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tens
 }
 
 // CsrSpadd implements the operator csr_spadd.
-func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+func (c Context) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
 		does := backendOf(key).CsrSpadd
 		if err = checkKeys("csr_spadd", key, tensor.Sparse, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues), does != nil); err != nil {
 			return
@@ -12982,8 +12982,8 @@ func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tenso
 }
 
 // Erf implements the operator erf.
-func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Erf
 		if err = checkKeys("erf", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -12992,14 +12992,14 @@ func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Erf(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Erfc implements the operator erfc.
-func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Erfc
 		if err = checkKeys("erfc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13008,14 +13008,14 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Erfc(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Erfinv implements the operator erfinv.
-func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		does := backendOf(key).Erfinv
 		if err = checkKeys("erfinv", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13024,14 +13024,14 @@ func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Erfinv(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Lgamma implements the operator lgamma.
-func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Lgamma
 		if err = checkKeys("lgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13040,14 +13040,14 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Lgamma(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Digamma implements the operator digamma.
-func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Digamma
 		if err = checkKeys("digamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13056,14 +13056,14 @@ func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Digamma(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // I0 implements the operator i0.
-func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).I0
 		if err = checkKeys("i0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13072,14 +13072,14 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.I0(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Sinc implements the operator sinc.
-func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Sinc
 		if err = checkKeys("sinc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13088,14 +13088,14 @@ func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Sinc(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Logit implements the operator logit.
-func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Logit
 		if err = checkKeys("logit", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13104,14 +13104,14 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 	}
 	r0, err = ops.Logit(out, self, eps)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Polygamma implements the operator polygamma.
-func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Polygamma
 		if err = checkKeys("polygamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13120,14 +13120,14 @@ func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *te
 	}
 	r0, err = ops.Polygamma(out, n, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Mvlgamma implements the operator mvlgamma.
-func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Mvlgamma
 		if err = checkKeys("mvlgamma", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13136,14 +13136,14 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.Mvlgamma(out, self, p)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Igamma implements the operator igamma.
-func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Igamma
 		if err = checkKeys("igamma", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13152,14 +13152,14 @@ func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 	}
 	r0, err = ops.Igamma(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Igammac implements the operator igammac.
-func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Igammac
 		if err = checkKeys("igammac", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13168,14 +13168,14 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 	}
 	r0, err = ops.Igammac(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Logaddexp implements the operator logaddexp.
-func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Logaddexp
 		if err = checkKeys("logaddexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13184,14 +13184,14 @@ func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	}
 	r0, err = ops.Logaddexp(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Logaddexp2 implements the operator logaddexp2.
-func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Logaddexp2
 		if err = checkKeys("logaddexp2", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13200,14 +13200,14 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.Logaddexp2(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Xlogy implements the operator xlogy.
-func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Xlogy
 		if err = checkKeys("xlogy", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13216,14 +13216,14 @@ func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.Xlogy(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Gcd implements the operator gcd.
-func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Gcd
 		if err = checkKeys("gcd", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13232,14 +13232,14 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.Gcd(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Lcm implements the operator lcm.
-func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
+func (c Context) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Lcm
 		if err = checkKeys("lcm", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13248,14 +13248,14 @@ func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.Lcm(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Nextafter implements the operator nextafter.
-func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Nextafter
 		if err = checkKeys("nextafter", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13264,14 +13264,14 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 	}
 	r0, err = ops.Nextafter(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Heaviside implements the operator heaviside.
-func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(values)); key != 0 {
+func (c Context) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(values)); key != 0 {
 		does := backendOf(key).Heaviside
 		if err = checkKeys("heaviside", key, keys(self)|keys(values), keys(out)|keys(self)|keys(values), does != nil); err != nil {
 			return
@@ -13280,14 +13280,14 @@ func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err
 	}
 	r0, err = ops.Heaviside(out, self, values)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Ldexp implements the operator ldexp.
-func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).Ldexp
 		if err = checkKeys("ldexp", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13296,14 +13296,14 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.Ldexp(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Frexp implements the operator frexp.
-func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
+func (c Context) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
 		does := backendOf(key).Frexp
 		if err = checkKeys("frexp", key, tensor.Sparse, keys(mantissa)|keys(exponent)|keys(self), does != nil); err != nil {
 			return
@@ -13312,15 +13312,15 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 	}
 	r0, r1, err = ops.Frexp(mantissa, exponent, self)
 	if err == nil {
-		wrote(mantissa)
-		wrote(exponent)
+		bumpVersion(mantissa)
+		bumpVersion(exponent)
 	}
 	return
 }
 
 // NanToNum implements the operator nan_to_num.
-func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).NanToNum
 		if err = checkKeys("nan_to_num", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13329,14 +13329,14 @@ func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r
 	}
 	r0, err = ops.NanToNum(out, self, nan, posinf, neginf)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Deg2rad implements the operator deg2rad.
-func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Deg2rad
 		if err = checkKeys("deg2rad", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13345,14 +13345,14 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Deg2rad(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Rad2deg implements the operator rad2deg.
-func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Rad2deg
 		if err = checkKeys("rad2deg", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13361,14 +13361,14 @@ func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Rad2deg(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialXlog1py implements the operator special.xlog1py.
-func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).SpecialXlog1py
 		if err = checkKeys("special.xlog1py", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13377,14 +13377,14 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 	}
 	r0, err = ops.SpecialXlog1py(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialZeta implements the operator special.zeta.
-func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+func (c Context) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).SpecialZeta
 		if err = checkKeys("special.zeta", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -13393,14 +13393,14 @@ func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 	}
 	r0, err = ops.SpecialZeta(out, self, other)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialEntr implements the operator special.entr.
-func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialEntr
 		if err = checkKeys("special.entr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13409,14 +13409,14 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.SpecialEntr(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialErfcx implements the operator special.erfcx.
-func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialErfcx
 		if err = checkKeys("special.erfcx", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13425,14 +13425,14 @@ func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.SpecialErfcx(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialNdtr implements the operator special.ndtr.
-func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialNdtr
 		if err = checkKeys("special.ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13441,14 +13441,14 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 	}
 	r0, err = ops.SpecialNdtr(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialLogNdtr implements the operator special.log_ndtr.
-func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialLogNdtr
 		if err = checkKeys("special.log_ndtr", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13457,14 +13457,14 @@ func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 	}
 	r0, err = ops.SpecialLogNdtr(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialNdtri implements the operator special.ndtri.
-func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialNdtri
 		if err = checkKeys("special.ndtri", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13473,14 +13473,14 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	}
 	r0, err = ops.SpecialNdtri(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialI0e implements the operator special.i0e.
-func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialI0e
 		if err = checkKeys("special.i0e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13489,14 +13489,14 @@ func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.SpecialI0e(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialI1 implements the operator special.i1.
-func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialI1
 		if err = checkKeys("special.i1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13505,14 +13505,14 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 	}
 	r0, err = ops.SpecialI1(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialI1e implements the operator special.i1e.
-func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialI1e
 		if err = checkKeys("special.i1e", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13521,14 +13521,14 @@ func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 	}
 	r0, err = ops.SpecialI1e(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialBesselJ0 implements the operator special.bessel_j0.
-func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialBesselJ0
 		if err = checkKeys("special.bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13537,14 +13537,14 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	}
 	r0, err = ops.SpecialBesselJ0(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialBesselJ1 implements the operator special.bessel_j1.
-func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialBesselJ1
 		if err = checkKeys("special.bessel_j1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13553,14 +13553,14 @@ func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	}
 	r0, err = ops.SpecialBesselJ1(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialBesselY0 implements the operator special.bessel_y0.
-func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialBesselY0
 		if err = checkKeys("special.bessel_y0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13569,14 +13569,14 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	}
 	r0, err = ops.SpecialBesselY0(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialBesselY1 implements the operator special.bessel_y1.
-func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialBesselY1
 		if err = checkKeys("special.bessel_y1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13585,14 +13585,14 @@ func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	}
 	r0, err = ops.SpecialBesselY1(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
-func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialModifiedBesselK0
 		if err = checkKeys("special.modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13601,14 +13601,14 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 	}
 	r0, err = ops.SpecialModifiedBesselK0(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
-func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialModifiedBesselK1
 		if err = checkKeys("special.modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13617,14 +13617,14 @@ func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tenso
 	}
 	r0, err = ops.SpecialModifiedBesselK1(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
-func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialScaledModifiedBesselK0
 		if err = checkKeys("special.scaled_modified_bessel_k0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13633,14 +13633,14 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK0(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
-func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SpecialScaledModifiedBesselK1
 		if err = checkKeys("special.scaled_modified_bessel_k1", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13649,14 +13649,14 @@ func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor
 	}
 	r0, err = ops.SpecialScaledModifiedBesselK1(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
-func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialSphericalBesselJ0
 		if err = checkKeys("special.spherical_bessel_j0", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13665,14 +13665,14 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 	}
 	r0, err = ops.SpecialSphericalBesselJ0(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialAiryAi implements the operator special.airy_ai.
-func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialAiryAi
 		if err = checkKeys("special.airy_ai", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -13681,14 +13681,14 @@ func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 	}
 	r0, err = ops.SpecialAiryAi(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
-func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialChebyshevPolynomialT
 		if err = checkKeys("special.chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13697,14 +13697,14 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 	}
 	r0, err = ops.SpecialChebyshevPolynomialT(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
-func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialChebyshevPolynomialU
 		if err = checkKeys("special.chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13713,14 +13713,14 @@ func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.T
 	}
 	r0, err = ops.SpecialChebyshevPolynomialU(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
-func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialChebyshevPolynomialV
 		if err = checkKeys("special.chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13729,14 +13729,14 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 	}
 	r0, err = ops.SpecialChebyshevPolynomialV(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
-func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialChebyshevPolynomialW
 		if err = checkKeys("special.chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13745,14 +13745,14 @@ func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.T
 	}
 	r0, err = ops.SpecialChebyshevPolynomialW(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
-func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialHermitePolynomialH
 		if err = checkKeys("special.hermite_polynomial_h", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13761,14 +13761,14 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 	}
 	r0, err = ops.SpecialHermitePolynomialH(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
-func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialHermitePolynomialHe
 		if err = checkKeys("special.hermite_polynomial_he", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13777,14 +13777,14 @@ func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Te
 	}
 	r0, err = ops.SpecialHermitePolynomialHe(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
-func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialLaguerrePolynomialL
 		if err = checkKeys("special.laguerre_polynomial_l", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13793,14 +13793,14 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 	}
 	r0, err = ops.SpecialLaguerrePolynomialL(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
-func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialLegendrePolynomialP
 		if err = checkKeys("special.legendre_polynomial_p", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13809,14 +13809,14 @@ func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Te
 	}
 	r0, err = ops.SpecialLegendrePolynomialP(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
-func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialShiftedChebyshevPolynomialT
 		if err = checkKeys("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13825,14 +13825,14 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialT(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
-func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialShiftedChebyshevPolynomialU
 		if err = checkKeys("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13841,14 +13841,14 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *t
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialU(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
-func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialShiftedChebyshevPolynomialV
 		if err = checkKeys("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13857,14 +13857,14 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialV(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
-func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
+func (c Context) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).SpecialShiftedChebyshevPolynomialW
 		if err = checkKeys("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n), keys(out)|keys(x)|keys(n), does != nil); err != nil {
 			return
@@ -13873,19 +13873,19 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *t
 	}
 	r0, err = ops.SpecialShiftedChebyshevPolynomialW(out, x, n)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Diff implements the operator diff.
-func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {
+func (c Context) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(prepend) | keys(append)); key != 0 {
 		if err = checkKeys("diff", key, keys(self)|keys(prepend)|keys(append), keys(out)|keys(self)|keys(prepend)|keys(append), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Diff == nil {
-			err = Refused("diff", tensor.Quantized)
+			err = Unsupported("diff", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Diff; does != nil {
@@ -13896,8 +13896,8 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 }
 
 // Trapezoid implements the operator trapezoid.
-func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(y)); key != 0 {
+func (c Context) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(y)); key != 0 {
 		if does := backendOf(key).Trapezoid; does != nil {
 			return does(c, y, dx, dim)
 		}
@@ -13906,8 +13906,8 @@ func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor
 }
 
 // TrapezoidX implements the operator trapezoid.
-func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(y) | keys(x)); key != 0 {
+func (c Context) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(y) | keys(x)); key != 0 {
 		if err = checkKeys("trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
 			return
 		}
@@ -13919,8 +13919,8 @@ func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err 
 }
 
 // CumulativeTrapezoid implements the operator cumulative_trapezoid.
-func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(y)); key != 0 {
+func (c Context) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(y)); key != 0 {
 		if does := backendOf(key).CumulativeTrapezoid; does != nil {
 			return does(c, y, dx, dim)
 		}
@@ -13929,8 +13929,8 @@ func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (
 }
 
 // CumulativeTrapezoidX implements the operator cumulative_trapezoid.
-func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(y) | keys(x)); key != 0 {
+func (c Context) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(y) | keys(x)); key != 0 {
 		if err = checkKeys("cumulative_trapezoid", key, tensor.Sparse, keys(y)|keys(x), true); err != nil {
 			return
 		}
@@ -13942,8 +13942,8 @@ func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (r0 *tensor.Te
 }
 
 // Cov implements the operator cov.
-func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(fweights) | keys(aweights)); key != 0 {
+func (c Context) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(fweights) | keys(aweights)); key != 0 {
 		if err = checkKeys("cov", key, tensor.Sparse, keys(self)|keys(fweights)|keys(aweights), true); err != nil {
 			return
 		}
@@ -13955,8 +13955,8 @@ func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tens
 }
 
 // Corrcoef implements the operator corrcoef.
-func (c Ctx) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Corrcoef; does != nil {
 			return does(c, self)
 		}
@@ -13965,13 +13965,13 @@ func (c Ctx) Corrcoef(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Cross implements the operator cross.
-func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
+func (c Context) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err = checkKeys("cross", key, keys(self)|keys(other), keys(out)|keys(self)|keys(other), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Cross == nil {
-			err = Refused("cross", tensor.Quantized)
+			err = Unsupported("cross", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Cross; does != nil {
@@ -13982,8 +13982,8 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (r0 *tensor.Ten
 }
 
 // Trace implements the operator trace.
-func (c Ctx) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Context) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | c.casting(1)); key != 0 {
 		if does := backendOf(key).Trace; does != nil {
 			return does(c, self)
 		}
@@ -13992,8 +13992,8 @@ func (c Ctx) Trace(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Dist implements the operator dist.
-func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other) | c.casting(2)); key != 0 {
+func (c Context) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err = checkKeys("dist", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
@@ -14005,8 +14005,8 @@ func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (r0 *tensor.Tensor
 }
 
 // Bincount implements the operator bincount.
-func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weights)); key != 0 {
+func (c Context) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weights)); key != 0 {
 		does := backendOf(key).Bincount
 		if err = checkKeys("bincount", key, tensor.Sparse, keys(self)|keys(weights), does != nil); err != nil {
 			return
@@ -14017,8 +14017,8 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 }
 
 // Histc implements the operator histc.
-func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+func (c Context) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		does := backendOf(key).Histc
 		if err = checkKeys("histc", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14027,14 +14027,14 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 	}
 	r0, err = ops.Histc(out, self, bins, low, high)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Histogram implements the operator histogram.
-func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
+func (c Context) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
 		does := backendOf(key).Histogram
 		if err = checkKeys("histogram", key, keys(self)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(weight), does != nil); err != nil {
 			return
@@ -14043,15 +14043,15 @@ func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, range
 	}
 	r0, r1, err = ops.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
 	if err == nil {
-		wrote(outHist)
-		wrote(outEdges)
+		bumpVersion(outHist)
+		bumpVersion(outEdges)
 	}
 	return
 }
 
 // HistogramEdges implements the operator histogram.
-func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
+func (c Context) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(outHist) | keys(outEdges) | keys(self) | keys(bins) | keys(weight)); key != 0 {
 		does := backendOf(key).HistogramEdges
 		if err = checkKeys("histogram", key, keys(self)|keys(bins)|keys(weight), keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight), does != nil); err != nil {
 			return
@@ -14060,15 +14060,15 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 	}
 	r0, r1, err = ops.HistogramEdges(outHist, outEdges, self, bins, weight, density)
 	if err == nil {
-		wrote(outHist)
-		wrote(outEdges)
+		bumpVersion(outHist)
+		bumpVersion(outEdges)
 	}
 	return
 }
 
 // Histogramdd implements the operator histogramdd.
-func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+func (c Context) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(weight)); key != 0 {
 		does := backendOf(key).Histogramdd
 		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keys(weight), does != nil); err != nil {
 			return
@@ -14079,8 +14079,8 @@ func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, we
 }
 
 // HistogramddEdges implements the operator histogramdd.
-func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
+func (c Context) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
 		does := backendOf(key).HistogramddEdges
 		if err = checkKeys("histogramdd", key, tensor.Sparse, keys(self)|keysOf(bins)|keys(weight), does != nil); err != nil {
 			return
@@ -14091,13 +14091,13 @@ func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []f
 }
 
 // Quantile implements the operator quantile.
-func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
+func (c Context) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
 		if err = checkKeys("quantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Quantile == nil {
-			err = Refused("quantile", tensor.Quantized)
+			err = Unsupported("quantile", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Quantile; does != nil {
@@ -14108,13 +14108,13 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 }
 
 // Nanquantile implements the operator nanquantile.
-func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
+func (c Context) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
 		if err = checkKeys("nanquantile", key, keys(self)|keys(q), keys(out)|keys(self)|keys(q), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Nanquantile == nil {
-			err = Refused("nanquantile", tensor.Quantized)
+			err = Unsupported("nanquantile", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Nanquantile; does != nil {
@@ -14125,8 +14125,8 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 }
 
 // Gradient implements the operator gradient.
-func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).Gradient; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
@@ -14135,8 +14135,8 @@ func (c Ctx) Gradient(self *tensor.Tensor, spacing dtype.Scalar, dims []int64, e
 }
 
 // GradientScalars implements the operator gradient.
-func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).GradientScalars; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
@@ -14145,8 +14145,8 @@ func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims [
 }
 
 // GradientTensors implements the operator gradient.
-func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keysOf(spacing)); key != 0 {
+func (c Context) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keysOf(spacing)); key != 0 {
 		if err = checkKeys("gradient", key, tensor.Sparse, keys(self)|keysOf(spacing), true); err != nil {
 			return
 		}
@@ -14158,13 +14158,13 @@ func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims
 }
 
 // Renorm implements the operator renorm.
-func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
+func (c Context) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err = checkKeys("renorm", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).Renorm == nil {
-			err = Refused("renorm", tensor.Quantized)
+			err = Unsupported("renorm", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).Renorm; does != nil {
@@ -14175,24 +14175,24 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 }
 
 // FromData implements the operator from_data.
-func (c Ctx) FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
+func (c Context) FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error) {
 	return ops.FromData(data, size, d)
 }
 
 // FromBlob implements the operator from_blob.
-func (c Ctx) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
+func (c Context) FromBlob(data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	return ops.FromBlob(data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
 // FromBlobOn implements the operator from_blob.
-func (c Ctx) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
+func (c Context) FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, size, stride []int64, deleter, context uintptr, readOnly bool) (*tensor.Tensor, error) {
 	dev = c.place(dev)
 	return ops.FromBlobOn(dev, data, nbytes, d, size, stride, deleter, context, readOnly)
 }
 
 // DataPtr implements the operator data_ptr.
-func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).DataPtr
 		if err = checkKeys("data_ptr", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14203,8 +14203,8 @@ func (c Ctx) DataPtr(self *tensor.Tensor) (r0 uintptr, err error) {
 }
 
 // IsReadOnly implements the operator is_read_only.
-func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).IsReadOnly
 		if err = checkKeys("is_read_only", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14215,8 +14215,8 @@ func (c Ctx) IsReadOnly(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // UntypedStorage implements the operator untyped_storage.
-func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).UntypedStorage
 		if err = checkKeys("untyped_storage", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14227,8 +14227,8 @@ func (c Ctx) UntypedStorage(self *tensor.Tensor) (r0 *storage.Storage, err error
 }
 
 // Lend implements the operator lend.
-func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).Lend
 		if err = checkKeys("lend", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14239,8 +14239,8 @@ func (c Ctx) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bool, 
 }
 
 // FromFile implements the operator from_file.
-func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(l.Keys()); key != 0 {
+func (c Context) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(l.Keys()); key != 0 {
 		does := backendOf(key).FromFile
 		if err = checkKeys("from_file", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14252,8 +14252,8 @@ func (c Ctx) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DTy
 }
 
 // ShareMemory implements the operator share_memory_.
-func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) ShareMemory(self *tensor.Tensor) (err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).ShareMemory
 		if err = checkKeys("share_memory_", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14265,8 +14265,8 @@ func (c Ctx) ShareMemory(self *tensor.Tensor) (err error) {
 }
 
 // IsShared implements the operator is_shared.
-func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsShared(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).IsShared
 		if err = checkKeys("is_shared", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14277,8 +14277,8 @@ func (c Ctx) IsShared(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // PinMemory implements the operator pin_memory.
-func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).PinMemory
 		if err = checkKeys("pin_memory", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14289,8 +14289,8 @@ func (c Ctx) PinMemory(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // RecordStream implements the operator record_stream.
-func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) RecordStream(self *tensor.Tensor, stream int64) (err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).RecordStream
 		if err = checkKeys("record_stream", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14301,8 +14301,8 @@ func (c Ctx) RecordStream(self *tensor.Tensor, stream int64) (err error) {
 }
 
 // IsPinned implements the operator is_pinned.
-func (c Ctx) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).IsPinned
 		if err = checkKeys("is_pinned", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14313,175 +14313,175 @@ func (c Ctx) IsPinned(self *tensor.Tensor) (r0 bool, err error) {
 }
 
 // StorageNew implements the operator storage_new.
-func (c Ctx) StorageNew(nbytes int64, dev device.Device) (*storage.Storage, error) {
+func (c Context) StorageNew(nbytes int64, dev device.Device) (*storage.Storage, error) {
 	return ops.StorageNew(nbytes, dev)
 }
 
 // StorageFromFile implements the operator storage_from_file.
-func (c Ctx) StorageFromFile(filename string, share bool, nbytes int64) (*storage.Storage, error) {
+func (c Context) StorageFromFile(filename string, share bool, nbytes int64) (*storage.Storage, error) {
 	return ops.StorageFromFile(filename, share, nbytes)
 }
 
 // StorageFilename implements the operator storage_filename.
-func (c Ctx) StorageFilename(self *storage.Storage) (string, error) {
+func (c Context) StorageFilename(self *storage.Storage) (string, error) {
 	return ops.StorageFilename(self)
 }
 
 // StorageNbytes implements the operator storage_nbytes.
-func (c Ctx) StorageNbytes(self *storage.Storage) (int64, error) {
+func (c Context) StorageNbytes(self *storage.Storage) (int64, error) {
 	return ops.StorageNbytes(self)
 }
 
 // StorageDataPtr implements the operator storage_data_ptr.
-func (c Ctx) StorageDataPtr(self *storage.Storage) (uintptr, error) {
+func (c Context) StorageDataPtr(self *storage.Storage) (uintptr, error) {
 	return ops.StorageDataPtr(self)
 }
 
 // StorageId implements the operator storage_id.
-func (c Ctx) StorageId(self *storage.Storage) (int64, error) {
+func (c Context) StorageId(self *storage.Storage) (int64, error) {
 	return ops.StorageId(self)
 }
 
 // StorageView implements the operator storage_view.
-func (c Ctx) StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
+func (c Context) StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
 	return ops.StorageView(self, d)
 }
 
 // StorageSlice implements the operator storage_slice.
-func (c Ctx) StorageSlice(self *storage.Storage, start, stop int64) (*storage.Storage, error) {
+func (c Context) StorageSlice(self *storage.Storage, start, stop int64) (*storage.Storage, error) {
 	return ops.StorageSlice(self, start, stop)
 }
 
 // StorageClone implements the operator storage_clone.
-func (c Ctx) StorageClone(self *storage.Storage) (*storage.Storage, error) {
+func (c Context) StorageClone(self *storage.Storage) (*storage.Storage, error) {
 	return ops.StorageClone(self)
 }
 
 // StorageFill implements the operator storage_fill_.
-func (c Ctx) StorageFill(self *storage.Storage, value int64) (err error) {
+func (c Context) StorageFill(self *storage.Storage, value int64) (err error) {
 	err = ops.StorageFill(self, value)
 	if err == nil {
-		wroteBytes(self)
+		bumpStorageVersion(self)
 	}
 	return
 }
 
 // StorageCopy implements the operator storage_copy_.
-func (c Ctx) StorageCopy(self, source *storage.Storage) (err error) {
+func (c Context) StorageCopy(self, source *storage.Storage) (err error) {
 	err = ops.StorageCopy(self, source)
 	if err == nil {
-		wroteBytes(self)
+		bumpStorageVersion(self)
 	}
 	return
 }
 
 // StorageByteswap implements the operator storage_byteswap_.
-func (c Ctx) StorageByteswap(self *storage.Storage, d dtype.DType) (err error) {
+func (c Context) StorageByteswap(self *storage.Storage, d dtype.DType) (err error) {
 	err = ops.StorageByteswap(self, d)
 	if err == nil {
-		wroteBytes(self)
+		bumpStorageVersion(self)
 	}
 	return
 }
 
 // StorageResize implements the operator storage_resize_.
-func (c Ctx) StorageResize(self *storage.Storage, nbytes int64) (err error) {
+func (c Context) StorageResize(self *storage.Storage, nbytes int64) (err error) {
 	err = ops.StorageResize(self, nbytes)
 	if err == nil {
-		wroteBytes(self)
+		bumpStorageVersion(self)
 	}
 	return
 }
 
 // StorageResizable implements the operator storage_resizable.
-func (c Ctx) StorageResizable(self *storage.Storage) (bool, error) {
+func (c Context) StorageResizable(self *storage.Storage) (bool, error) {
 	return ops.StorageResizable(self)
 }
 
 // StorageShareMemory implements the operator storage_share_memory_.
-func (c Ctx) StorageShareMemory(self *storage.Storage) (err error) {
+func (c Context) StorageShareMemory(self *storage.Storage) (err error) {
 	err = ops.StorageShareMemory(self)
 	return
 }
 
 // StorageIsShared implements the operator storage_is_shared.
-func (c Ctx) StorageIsShared(self *storage.Storage) (bool, error) {
+func (c Context) StorageIsShared(self *storage.Storage) (bool, error) {
 	return ops.StorageIsShared(self)
 }
 
 // StorageDescriptor implements the operator storage_descriptor.
-func (c Ctx) StorageDescriptor(self *storage.Storage) (int64, error) {
+func (c Context) StorageDescriptor(self *storage.Storage) (int64, error) {
 	return ops.StorageDescriptor(self)
 }
 
 // StorageFromDescriptor implements the operator storage_from_descriptor.
-func (c Ctx) StorageFromDescriptor(descriptor, nbytes int64) (*storage.Storage, error) {
+func (c Context) StorageFromDescriptor(descriptor, nbytes int64) (*storage.Storage, error) {
 	return ops.StorageFromDescriptor(descriptor, nbytes)
 }
 
 // StoragePinMemory implements the operator storage_pin_memory.
-func (c Ctx) StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
+func (c Context) StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 	return ops.StoragePinMemory(self)
 }
 
 // StorageIsPinned implements the operator storage_is_pinned.
-func (c Ctx) StorageIsPinned(self *storage.Storage) (bool, error) {
+func (c Context) StorageIsPinned(self *storage.Storage) (bool, error) {
 	return ops.StorageIsPinned(self)
 }
 
 // StorageDevice implements the operator storage_get_device.
-func (c Ctx) StorageDevice(self *storage.Storage) (device.Device, error) {
+func (c Context) StorageDevice(self *storage.Storage) (device.Device, error) {
 	return ops.StorageDevice(self)
 }
 
 // StorageUseCount implements the operator storage_use_count.
-func (c Ctx) StorageUseCount(self *storage.Storage) (int64, error) {
+func (c Context) StorageUseCount(self *storage.Storage) (int64, error) {
 	return ops.StorageUseCount(self)
 }
 
 // StorageToString implements the operator storage_to_string.
-func (c Ctx) StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
+func (c Context) StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
 	return ops.StorageToString(self, d)
 }
 
 // MemoryStats implements the operator memory_stats.
-func (c Ctx) MemoryStats() (int64, int64, int64, int64, int64, int64, error) {
+func (c Context) MemoryStats() (int64, int64, int64, int64, int64, int64, error) {
 	return ops.MemoryStats()
 }
 
 // MemoryStatsOf implements the operator memory_stats_of.
-func (c Ctx) MemoryStatsOf(d dtype.DType) (int64, int64, int64, error) {
+func (c Context) MemoryStatsOf(d dtype.DType) (int64, int64, int64, error) {
 	return ops.MemoryStatsOf(d)
 }
 
 // MemorySummary implements the operator memory_summary.
-func (c Ctx) MemorySummary() (string, error) {
+func (c Context) MemorySummary() (string, error) {
 	return ops.MemorySummary()
 }
 
 // ResetPeakMemoryStats implements the operator reset_peak_memory_stats.
-func (c Ctx) ResetPeakMemoryStats() error {
+func (c Context) ResetPeakMemoryStats() error {
 	return ops.ResetPeakMemoryStats()
 }
 
 // EmptyCache implements the operator empty_cache.
-func (c Ctx) EmptyCache() error {
+func (c Context) EmptyCache() error {
 	return ops.EmptyCache()
 }
 
 // SetMemoryLimit implements the operator set_memory_limit.
-func (c Ctx) SetMemoryLimit(nbytes int64) error {
+func (c Context) SetMemoryLimit(nbytes int64) error {
 	return ops.SetMemoryLimit(nbytes)
 }
 
 // FailAllocation implements the operator fail_allocation.
-func (c Ctx) FailAllocation(countdown int64) error {
+func (c Context) FailAllocation(countdown int64) error {
 	return ops.FailAllocation(countdown)
 }
 
 // View implements the operator view.
-func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).View
 		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14492,8 +14492,8 @@ func (c Ctx) View(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err err
 }
 
 // ViewDtype implements the operator view.
-func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+func (c Context) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
 		does := backendOf(key).ViewDtype
 		if err = checkKeys("view", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14504,8 +14504,8 @@ func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, e
 }
 
 // ViewAs implements the operator view_as.
-func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+func (c Context) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		if err = checkKeys("view_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
@@ -14517,8 +14517,8 @@ func (c Ctx) ViewAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Reshape implements the operator reshape.
-func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Reshape
 		if err = checkKeys("reshape", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14529,8 +14529,8 @@ func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err 
 }
 
 // ReshapeAs implements the operator reshape_as.
-func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+func (c Context) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		does := backendOf(key).ReshapeAs
 		if err = checkKeys("reshape_as", key, tensor.Sparse, keys(self)|keys(other), does != nil); err != nil {
 			return
@@ -14541,8 +14541,8 @@ func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // Flatten implements the operator flatten.
-func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Flatten
 		if err = checkKeys("flatten", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14553,8 +14553,8 @@ func (c Ctx) Flatten(self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, 
 }
 
 // FlattenOutDim implements the operator flatten.
-func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).FlattenOutDim; does != nil {
 			return does(c, self, start, end, outDim)
 		}
@@ -14563,8 +14563,8 @@ func (c Ctx) FlattenOutDim(self *tensor.Tensor, start, end int64, outDim string)
 }
 
 // FlattenDims implements the operator flatten.
-func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).FlattenDims; does != nil {
 			return does(c, self, dims, outDim)
 		}
@@ -14573,8 +14573,8 @@ func (c Ctx) FlattenDims(self *tensor.Tensor, dims []int64, outDim string) (r0 *
 }
 
 // Unflatten implements the operator unflatten.
-func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Unflatten
 		if err = checkKeys("unflatten", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14585,8 +14585,8 @@ func (c Ctx) Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (r0 *tenso
 }
 
 // UnflattenNames implements the operator unflatten_names.
-func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names []string) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).UnflattenNames; does != nil {
 			return does(c, self, dim, sizes, names)
 		}
@@ -14595,8 +14595,8 @@ func (c Ctx) UnflattenNames(self *tensor.Tensor, dim int64, sizes []int64, names
 }
 
 // Ravel implements the operator ravel.
-func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Ravel
 		if err = checkKeys("ravel", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14607,8 +14607,8 @@ func (c Ctx) Ravel(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // TransposeMatrix implements the operator t.
-func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).TransposeMatrix
 		if err = checkKeys("t", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14617,14 +14617,14 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 	}
 	r0, err = ops.TransposeMatrix(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Transpose implements the operator transpose.
-func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Transpose
 		if err = checkKeys("transpose", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14633,14 +14633,14 @@ func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.T
 	}
 	r0, err = ops.Transpose(out, self, dim0, dim1)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Permute implements the operator permute.
-func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Permute
 		if err = checkKeys("permute", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14651,8 +14651,8 @@ func (c Ctx) Permute(self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err 
 }
 
 // Movedim implements the operator movedim.
-func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Movedim
 		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14663,8 +14663,8 @@ func (c Ctx) Movedim(self *tensor.Tensor, source, destination int64) (r0 *tensor
 }
 
 // MovedimList implements the operator movedim.
-func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).MovedimList
 		if err = checkKeys("movedim", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14675,8 +14675,8 @@ func (c Ctx) MovedimList(self *tensor.Tensor, source, destination []int64) (r0 *
 }
 
 // TransposeAll implements the operator T.
-func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).TransposeAll
 		if err = checkKeys("T", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14687,8 +14687,8 @@ func (c Ctx) TransposeAll(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // TransposeLast implements the operator mT.
-func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).TransposeLast
 		if err = checkKeys("mT", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14699,8 +14699,8 @@ func (c Ctx) TransposeLast(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Adjoint implements the operator mH.
-func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Adjoint
 		if err = checkKeys("mH", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14711,8 +14711,8 @@ func (c Ctx) Adjoint(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // AdjointMatrix implements the operator H.
-func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).AdjointMatrix
 		if err = checkKeys("H", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14723,8 +14723,8 @@ func (c Ctx) AdjointMatrix(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Expand implements the operator expand.
-func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Expand
 		if err = checkKeys("expand", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14735,8 +14735,8 @@ func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tens
 }
 
 // ExpandAs implements the operator expand_as.
-func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+func (c Context) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(other)); key != 0 {
 		if err = checkKeys("expand_as", key, tensor.Sparse, keys(self)|keys(other), true); err != nil {
 			return
 		}
@@ -14748,8 +14748,8 @@ func (c Ctx) ExpandAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 }
 
 // BroadcastTo implements the operator broadcast_to.
-func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).BroadcastTo
 		if err = checkKeys("broadcast_to", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14760,8 +14760,8 @@ func (c Ctx) BroadcastTo(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, 
 }
 
 // Squeeze implements the operator squeeze.
-func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Squeeze
 		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14770,14 +14770,14 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	}
 	r0, err = ops.Squeeze(out, self)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SqueezeDim implements the operator squeeze.
-func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SqueezeDim
 		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14786,14 +14786,14 @@ func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor,
 	}
 	r0, err = ops.SqueezeDim(out, self, dim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // SqueezeDims implements the operator squeeze.
-func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).SqueezeDims
 		if err = checkKeys("squeeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14802,14 +14802,14 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 	}
 	r0, err = ops.SqueezeDims(out, self, dims)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Unsqueeze implements the operator unsqueeze.
-func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).Unsqueeze
 		if err = checkKeys("unsqueeze", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14818,14 +14818,14 @@ func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, 
 	}
 	r0, err = ops.Unsqueeze(out, self, dim)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Narrow implements the operator narrow.
-func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Narrow
 		if err = checkKeys("narrow", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14836,8 +14836,8 @@ func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.T
 }
 
 // NarrowTensor implements the operator narrow.
-func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(start)); key != 0 {
+func (c Context) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(start)); key != 0 {
 		if err = checkKeys("narrow", key, tensor.Sparse, keys(self)|keys(start), true); err != nil {
 			return
 		}
@@ -14849,8 +14849,8 @@ func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, 
 }
 
 // Select implements the operator select.
-func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Select
 		if err = checkKeys("select", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14861,8 +14861,8 @@ func (c Ctx) Select(self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, e
 }
 
 // Slice implements the operator slice.
-func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Slice
 		if err = checkKeys("slice", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14873,8 +14873,8 @@ func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int6
 }
 
 // AsStrided implements the operator as_strided.
-func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		does := backendOf(key).AsStrided
 		if err = checkKeys("as_strided", key, keys(self), keys(out)|keys(self), does != nil); err != nil {
 			return
@@ -14883,14 +14883,14 @@ func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset op
 	}
 	r0, err = ops.AsStrided(out, self, size, stride, offset)
 	if err == nil {
-		wrote(out)
+		bumpVersion(out)
 	}
 	return
 }
 
 // Unfold implements the operator unfold.
-func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Unfold
 		if err = checkKeys("unfold", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14901,8 +14901,8 @@ func (c Ctx) Unfold(self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tens
 }
 
 // Diagonal implements the operator diagonal.
-func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Diagonal
 		if err = checkKeys("diagonal", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14913,8 +14913,8 @@ func (c Ctx) Diagonal(self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor
 }
 
 // DiagonalOutdim implements the operator diagonal.
-func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).DiagonalOutdim; does != nil {
 			return does(c, self, outdim, dim1, dim2, offset)
 		}
@@ -14923,8 +14923,8 @@ func (c Ctx) DiagonalOutdim(self *tensor.Tensor, outdim string, dim1, dim2, offs
 }
 
 // Detach implements the operator detach.
-func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Detach
 		if err = checkKeys("detach", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14935,8 +14935,8 @@ func (c Ctx) Detach(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // Unbind implements the operator unbind.
-func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Unbind
 		if err = checkKeys("unbind", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14947,8 +14947,8 @@ func (c Ctx) Unbind(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err er
 }
 
 // Split implements the operator split.
-func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Split
 		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14959,8 +14959,8 @@ func (c Ctx) Split(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tens
 }
 
 // SplitWithSizes implements the operator split.
-func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).SplitWithSizes
 		if err = checkKeys("split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14971,8 +14971,8 @@ func (c Ctx) SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 [
 }
 
 // Chunk implements the operator chunk.
-func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Chunk
 		if err = checkKeys("chunk", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14983,8 +14983,8 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 }
 
 // UnsafeChunk implements the operator unsafe_chunk.
-func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).UnsafeChunk
 		if err = checkKeys("unsafe_chunk", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -14995,8 +14995,8 @@ func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.T
 }
 
 // UnsafeSplit implements the operator unsafe_split.
-func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).UnsafeSplit
 		if err = checkKeys("unsafe_split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15007,8 +15007,8 @@ func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tenso
 }
 
 // UnsafeSplitWithSizes implements the operator unsafe_split_with_sizes.
-func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).UnsafeSplitWithSizes
 		if err = checkKeys("unsafe_split_with_sizes", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15019,8 +15019,8 @@ func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64)
 }
 
 // TensorSplit implements the operator tensor_split.
-func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).TensorSplit
 		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15031,8 +15031,8 @@ func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor
 }
 
 // TensorSplitIndices implements the operator tensor_split.
-func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).TensorSplitIndices
 		if err = checkKeys("tensor_split", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15043,8 +15043,8 @@ func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64)
 }
 
 // TensorSplitTensor implements the operator tensor_split.
-func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(indicesOrSections)); key != 0 {
+func (c Context) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self) | keys(indicesOrSections)); key != 0 {
 		if err = checkKeys("tensor_split", key, tensor.Sparse, keys(self)|keys(indicesOrSections), true); err != nil {
 			return
 		}
@@ -15056,8 +15056,8 @@ func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64
 }
 
 // Hsplit implements the operator hsplit.
-func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Hsplit
 		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15068,8 +15068,8 @@ func (c Ctx) Hsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 }
 
 // HsplitIndices implements the operator hsplit.
-func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).HsplitIndices
 		if err = checkKeys("hsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15080,8 +15080,8 @@ func (c Ctx) HsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 }
 
 // Vsplit implements the operator vsplit.
-func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Vsplit
 		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15092,8 +15092,8 @@ func (c Ctx) Vsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 }
 
 // VsplitIndices implements the operator vsplit.
-func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).VsplitIndices
 		if err = checkKeys("vsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15104,8 +15104,8 @@ func (c Ctx) VsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 }
 
 // Dsplit implements the operator dsplit.
-func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).Dsplit
 		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15116,8 +15116,8 @@ func (c Ctx) Dsplit(self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, e
 }
 
 // DsplitIndices implements the operator dsplit.
-func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		does := backendOf(key).DsplitIndices
 		if err = checkKeys("dsplit", key, tensor.Sparse, 0, does != nil); err != nil {
 			return
@@ -15128,13 +15128,13 @@ func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 }
 
 // ViewCopy implements the operator view_copy.
-func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ViewCopy(out, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewCopy == nil {
-			err = Refused("view_copy", tensor.Quantized)
+			err = Unsupported("view_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ViewCopy; does != nil {
@@ -15145,13 +15145,13 @@ func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor
 }
 
 // ViewCopyDtype implements the operator view_copy.
-func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("view_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewCopyDtype == nil {
-			err = Refused("view_copy", tensor.Quantized)
+			err = Unsupported("view_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ViewCopyDtype; does != nil {
@@ -15162,13 +15162,13 @@ func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (r0 *ten
 }
 
 // ExpandCopy implements the operator expand_copy.
-func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("expand_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ExpandCopy == nil {
-			err = Refused("expand_copy", tensor.Quantized)
+			err = Unsupported("expand_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ExpandCopy; does != nil {
@@ -15179,13 +15179,13 @@ func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (
 }
 
 // PermuteCopy implements the operator permute_copy.
-func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) PermuteCopy(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("permute_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).PermuteCopy == nil {
-			err = Refused("permute_copy", tensor.Quantized)
+			err = Unsupported("permute_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).PermuteCopy; does != nil {
@@ -15196,13 +15196,13 @@ func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 }
 
 // TransposeCopy implements the operator transpose_copy.
-func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("transpose_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TransposeCopy == nil {
-			err = Refused("transpose_copy", tensor.Quantized)
+			err = Unsupported("transpose_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).TransposeCopy; does != nil {
@@ -15213,13 +15213,13 @@ func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tens
 }
 
 // TCopy implements the operator t_copy.
-func (c Ctx) TCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) TCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("t_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).TCopy == nil {
-			err = Refused("t_copy", tensor.Quantized)
+			err = Unsupported("t_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).TCopy; does != nil {
@@ -15230,13 +15230,13 @@ func (c Ctx) TCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 }
 
 // SqueezeCopy implements the operator squeeze_copy.
-func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SqueezeCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopy == nil {
-			err = Refused("squeeze_copy", tensor.Quantized)
+			err = Unsupported("squeeze_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).SqueezeCopy; does != nil {
@@ -15247,13 +15247,13 @@ func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // SqueezeCopyDim implements the operator squeeze_copy.
-func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopyDim == nil {
-			err = Refused("squeeze_copy", tensor.Quantized)
+			err = Unsupported("squeeze_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).SqueezeCopyDim; does != nil {
@@ -15264,13 +15264,13 @@ func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Ten
 }
 
 // SqueezeCopyDims implements the operator squeeze_copy.
-func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("squeeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SqueezeCopyDims == nil {
-			err = Refused("squeeze_copy", tensor.Quantized)
+			err = Unsupported("squeeze_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).SqueezeCopyDims; does != nil {
@@ -15281,13 +15281,13 @@ func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (r0 *tensor.
 }
 
 // UnsqueezeCopy implements the operator unsqueeze_copy.
-func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("unsqueeze_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).UnsqueezeCopy == nil {
-			err = Refused("unsqueeze_copy", tensor.Quantized)
+			err = Unsupported("unsqueeze_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).UnsqueezeCopy; does != nil {
@@ -15298,13 +15298,13 @@ func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tens
 }
 
 // NarrowCopy implements the operator narrow_copy.
-func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("narrow_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).NarrowCopy == nil {
-			err = Refused("narrow_copy", tensor.Quantized)
+			err = Unsupported("narrow_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).NarrowCopy; does != nil {
@@ -15315,13 +15315,13 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 
 }
 
 // SelectCopy implements the operator select_copy.
-func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SelectCopy(out, self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("select_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SelectCopy == nil {
-			err = Refused("select_copy", tensor.Quantized)
+			err = Unsupported("select_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).SelectCopy; does != nil {
@@ -15332,13 +15332,13 @@ func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (r0 *tensor.
 }
 
 // SliceCopy implements the operator slice_copy.
-func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("slice_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).SliceCopy == nil {
-			err = Refused("slice_copy", tensor.Quantized)
+			err = Unsupported("slice_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).SliceCopy; does != nil {
@@ -15349,13 +15349,13 @@ func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, 
 }
 
 // AsStridedCopy implements the operator as_strided_copy.
-func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("as_strided_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AsStridedCopy == nil {
-			err = Refused("as_strided_copy", tensor.Quantized)
+			err = Unsupported("as_strided_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).AsStridedCopy; does != nil {
@@ -15366,13 +15366,13 @@ func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, stora
 }
 
 // UnfoldCopy implements the operator unfold_copy.
-func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("unfold_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).UnfoldCopy == nil {
-			err = Refused("unfold_copy", tensor.Quantized)
+			err = Unsupported("unfold_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).UnfoldCopy; does != nil {
@@ -15383,13 +15383,13 @@ func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (
 }
 
 // DiagonalCopy implements the operator diagonal_copy.
-func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("diagonal_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).DiagonalCopy == nil {
-			err = Refused("diagonal_copy", tensor.Quantized)
+			err = Unsupported("diagonal_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).DiagonalCopy; does != nil {
@@ -15400,13 +15400,13 @@ func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (r
 }
 
 // DetachCopy implements the operator detach_copy.
-func (c Ctx) DetachCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) DetachCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("detach_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).DetachCopy == nil {
-			err = Refused("detach_copy", tensor.Quantized)
+			err = Unsupported("detach_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).DetachCopy; does != nil {
@@ -15417,8 +15417,8 @@ func (c Ctx) DetachCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 }
 
 // UnbindCopy implements the operator unbind_copy.
-func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) UnbindCopy(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).UnbindCopy; does != nil {
 			return does(c, self, dim)
 		}
@@ -15427,8 +15427,8 @@ func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, er
 }
 
 // SplitCopy implements the operator split_copy.
-func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SplitCopy(self *tensor.Tensor, split_size, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SplitCopy; does != nil {
 			return does(c, self, split_size, dim)
 		}
@@ -15437,8 +15437,8 @@ func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) (r0 []*tensor
 }
 
 // SplitWithSizesCopy implements the operator split_with_sizes_copy.
-func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Context) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.highestKey(keys(self)); key != 0 {
 		if does := backendOf(key).SplitWithSizesCopy; does != nil {
 			return does(c, self, split_sizes, dim)
 		}
@@ -15447,13 +15447,13 @@ func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim in
 }
 
 // ViewAsRealCopy implements the operator view_as_real_copy.
-func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ViewAsRealCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("view_as_real_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewAsRealCopy == nil {
-			err = Refused("view_as_real_copy", tensor.Quantized)
+			err = Unsupported("view_as_real_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ViewAsRealCopy; does != nil {
@@ -15464,13 +15464,13 @@ func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 }
 
 // ViewAsComplexCopy implements the operator view_as_complex_copy.
-func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ViewAsComplexCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("view_as_complex_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ViewAsComplexCopy == nil {
-			err = Refused("view_as_complex_copy", tensor.Quantized)
+			err = Unsupported("view_as_complex_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ViewAsComplexCopy; does != nil {
@@ -15481,13 +15481,13 @@ func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err
 }
 
 // IndicesCopy implements the operator indices_copy.
-func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) IndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).IndicesCopy == nil {
-			err = Refused("indices_copy", tensor.Quantized)
+			err = Unsupported("indices_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).IndicesCopy; does != nil {
@@ -15498,13 +15498,13 @@ func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 }
 
 // ValuesCopy implements the operator values_copy.
-func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ValuesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("values_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ValuesCopy == nil {
-			err = Refused("values_copy", tensor.Quantized)
+			err = Unsupported("values_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ValuesCopy; does != nil {
@@ -15515,13 +15515,13 @@ func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 }
 
 // CrowIndicesCopy implements the operator crow_indices_copy.
-func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) CrowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("crow_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CrowIndicesCopy == nil {
-			err = Refused("crow_indices_copy", tensor.Quantized)
+			err = Unsupported("crow_indices_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).CrowIndicesCopy; does != nil {
@@ -15532,13 +15532,13 @@ func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 }
 
 // ColIndicesCopy implements the operator col_indices_copy.
-func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) ColIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("col_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).ColIndicesCopy == nil {
-			err = Refused("col_indices_copy", tensor.Quantized)
+			err = Unsupported("col_indices_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).ColIndicesCopy; does != nil {
@@ -15549,13 +15549,13 @@ func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 }
 
 // CcolIndicesCopy implements the operator ccol_indices_copy.
-func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) CcolIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("ccol_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).CcolIndicesCopy == nil {
-			err = Refused("ccol_indices_copy", tensor.Quantized)
+			err = Unsupported("ccol_indices_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).CcolIndicesCopy; does != nil {
@@ -15566,13 +15566,13 @@ func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 }
 
 // RowIndicesCopy implements the operator row_indices_copy.
-func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) RowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("row_indices_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).RowIndicesCopy == nil {
-			err = Refused("row_indices_copy", tensor.Quantized)
+			err = Unsupported("row_indices_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).RowIndicesCopy; does != nil {
@@ -15583,13 +15583,13 @@ func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err er
 }
 
 // AliasCopy implements the operator alias_copy.
-func (c Ctx) AliasCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+func (c Context) AliasCopy(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(self)); key != 0 {
 		if err = checkKeys("alias_copy", key, keys(self), keys(out)|keys(self), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).AliasCopy == nil {
-			err = Refused("alias_copy", tensor.Quantized)
+			err = Unsupported("alias_copy", tensor.Quantized)
 			return
 		}
 		if does := backendOf(key).AliasCopy; does != nil {

@@ -15,7 +15,7 @@ var levels = struct {
 }{all: map[uint32]*tensor.Level{}}
 
 // Level returns the innermost transform that the thread is in; nil for none.
-func (c Ctx) Level() *tensor.Level {
+func (c Context) Level() *tensor.Level {
 	if c.modes == nil || c.modes.Level == 0 {
 		return nil
 	}
@@ -33,18 +33,18 @@ func numbered(number int64) *tensor.Level {
 }
 
 // Around returns a context of the same thread outside of a transform.
-func (c Ctx) Around(l *tensor.Level) Ctx {
+func (c Context) Around(l *tensor.Level) Context {
 	m := c.now()
 	m.Level = 0
 	if l.Outer != nil {
 		m.Level = l.Outer.Number
 	}
-	return Ctx{c.passed, &m}
+	return Context{c.passed, &m}
 }
 
 // TransformAround returns the number of the transform around the one with the given number, 0 for none, or that of the thread's current one if the
 // number is unknown.
-func (c Ctx) TransformAround(level int64) uint32 {
+func (c Context) TransformAround(level int64) uint32 {
 	l := numbered(level)
 	if l == nil || !c.within(l) {
 		return c.now().Level
@@ -53,7 +53,7 @@ func (c Ctx) TransformAround(level int64) uint32 {
 }
 
 // drawing returns the dispatch key of the current transform if it affects random operators.
-func (c Ctx) drawing() tensor.Keys {
+func (c Context) drawing() tensor.Keys {
 	if c.modes == nil || c.modes.Level == 0 {
 		return 0
 	}
@@ -61,7 +61,7 @@ func (c Ctx) drawing() tensor.Keys {
 }
 
 // Transforming applies a transform to a call on tensors with the transform's level as their innermost.
-type Transforming func(c Ctx, call *Call, l *tensor.Level) error
+type Transforming func(c Context, call *Call, l *tensor.Level) error
 
 // batching is that of engine/vmap and differentiating that of engine/jvp, which import this package.
 var batching, differentiating Transforming
@@ -72,11 +72,11 @@ func Differentiate(f Transforming) { differentiating = f }
 
 func init() {
 	Register(tensor.Transformed, &Kind{Name: "transformed", Instead: "call it outside of the transform",
-		Serve: func() Backend { return Serving(transformed, func(*Operator) bool { return true }) }})
+		Serve: func() Backend { return BoxedBackend(transformed, func(*Operator) bool { return true }) }})
 }
 
 // transformed dispatches a call at the innermost level of its tensors, or of the transforms that affect random operators.
-func transformed(c Ctx, call *Call) error {
+func transformed(c Context, call *Call) error {
 	var l *tensor.Level
 	call.AnyTensor(func(t *tensor.Tensor) bool {
 		l = inner(l, t)
@@ -93,7 +93,7 @@ func transformed(c Ctx, call *Call) error {
 	}
 	switch {
 	case l == nil: // from the requested layout, or for random operators
-		return call.Run(c.Past(tensor.Transformed))
+		return call.Run(c.Excluding(tensor.Transformed))
 	case l.Forward:
 		return differentiating(c, call, l)
 	}
@@ -101,7 +101,7 @@ func transformed(c Ctx, call *Call) error {
 }
 
 // enter starts a transform on the thread and returns its number.
-func (c Ctx) enter(op string, l *tensor.Level) (int64, error) {
+func (c Context) enter(op string, l *tensor.Level) (int64, error) {
 	l.Outer = c.Level()
 	err := c.set(op, func(m *Modes) {
 		levels.Lock()
@@ -115,7 +115,7 @@ func (c Ctx) enter(op string, l *tensor.Level) (int64, error) {
 }
 
 // leave ends a transform, with those inside, and has the thread in the one around it.
-func (c Ctx) leave(transform string, level int64) error {
+func (c Context) leave(transform string, level int64) error {
 	op := transform + "_end"
 	l, err := underWay(op, transform, level)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c Ctx) leave(transform string, level int64) error {
 }
 
 // within reports whether the thread is in a transform.
-func (c Ctx) within(l *tensor.Level) bool {
+func (c Context) within(l *tensor.Level) bool {
 	at := c.Level()
 	for at != nil && at != l {
 		at = at.Outer
@@ -137,7 +137,7 @@ func (c Ctx) within(l *tensor.Level) bool {
 }
 
 // end ends the transforms that the thread is in inside of one, or all with nil, and has it in that one.
-func (c Ctx) end(op string, around *tensor.Level) error {
+func (c Context) end(op string, around *tensor.Level) error {
 	for l := c.Level(); l != around; l = l.Outer {
 		l.End()
 		forget(l)
@@ -151,7 +151,7 @@ func (c Ctx) end(op string, around *tensor.Level) error {
 }
 
 // TransformLevel implements the operator transform_level.
-func (c Ctx) TransformLevel() (int64, error) {
+func (c Context) TransformLevel() (int64, error) {
 	if l := c.Level(); l != nil {
 		return int64(l.Number), nil
 	}
@@ -159,7 +159,7 @@ func (c Ctx) TransformLevel() (int64, error) {
 }
 
 // TransformLeave implements the operator transform_leave.
-func (c Ctx) TransformLeave(level int64) error {
+func (c Context) TransformLeave(level int64) error {
 	const op = "transform_leave"
 	l := numbered(level)
 	if level != 0 && (l == nil || !c.within(l)) {

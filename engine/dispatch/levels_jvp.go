@@ -11,13 +11,13 @@ import (
 )
 
 // JvpBegin implements the operator jvp_begin.
-func (c Ctx) JvpBegin() (int64, error) { return c.enter("jvp_begin", &tensor.Level{Forward: true}) }
+func (c Context) JvpBegin() (int64, error) { return c.enter("jvp_begin", &tensor.Level{Forward: true}) }
 
 // JvpEnd implements the operator jvp_end.
-func (c Ctx) JvpEnd(level int64) error { return c.leave("jvp", level) }
+func (c Context) JvpEnd(level int64) error { return c.leave("jvp", level) }
 
 // JvpWrap implements the operator jvp_wrap.
-func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tensor, error) {
+func (c Context) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tensor, error) {
 	const op = "jvp"
 	l, err := underWay(op, "jvp", level)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 // primal, or is dense with its dimensions in the same order, and a dense copy in that order otherwise.
 // In outer vmap levels that map over the primal, or over tangents of it, each batch element gets a separate tangent, since writes to the primal may
 // differ.
-func Laid(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+func Laid(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	each, err := Spread(c, tangent, func(l *tensor.Level) bool { return primal.MappedBy(int64(l.Number)) })
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func Laid(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // readAlike is ordered for a tangent whose elements are conjugated, or negated, when they are read, as those of the primal are or not: it becomes so.
-func readAlike(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+func readAlike(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	lazy := primal.Behind().Lazy()
 	if tangent.Behind().Lazy() == lazy {
 		return ordered(c, tangent, primal)
@@ -94,12 +94,12 @@ func readAlike(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Toggled returns a view of t whose elements are conjugated, or negated, once more when they are read.
-func Toggled(c Ctx, t *tensor.Tensor, lazy tensor.Keys) (made *tensor.Tensor, err error) {
+func Toggled(c Context, t *tensor.Tensor, lazy tensor.Keys) (made *tensor.Tensor, err error) {
 	made = t.Alias()
 	for _, view := range []struct {
 		key tensor.Keys
-		of  func(Ctx, *tensor.Tensor) (*tensor.Tensor, error)
-	}{{tensor.Conjugate, Ctx.Conj}, {tensor.Negative, Ctx.NegView}} {
+		of  func(Context, *tensor.Tensor) (*tensor.Tensor, error)
+	}{{tensor.Conjugate, Context.Conj}, {tensor.Negative, Context.NegView}} {
 		if lazy&view.key == 0 {
 			continue
 		}
@@ -123,7 +123,7 @@ func sameLevels(a, b *tensor.Tensor) bool {
 }
 
 // ordered is Laid for a tangent that is mapped over where its primal is.
-func ordered(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+func ordered(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	sizes := primal.Sizes()
 	if !slices.Equal(tangent.Sizes(), sizes) {
 		return nil, status.Runtimef("a tangent must have the sizes of its primal, %v, but has %v; another thread changed an operand during the call", sizes, tangent.Sizes())
@@ -175,7 +175,7 @@ func sameStrides(sizes, a, b []int64) bool {
 }
 
 // JvpPrimal implements the operator jvp_primal.
-func (c Ctx) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
+func (c Context) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
 	l, err := underWay("jvp", "jvp", level)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (c Ctx) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error)
 }
 
 // JvpTangent implements the operator jvp_tangent.
-func (c Ctx) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
+func (c Context) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
 	l, err := underWay("jvp", "jvp", level)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (c Ctx) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error
 }
 
 // JvpLevel implements the operator jvp_level.
-func (c Ctx) JvpLevel(self *tensor.Tensor) (int64, error) {
+func (c Context) JvpLevel(self *tensor.Tensor) (int64, error) {
 	if l := self.Dual(); l != nil {
 		return int64(l.Number), nil
 	}
@@ -201,7 +201,7 @@ func (c Ctx) JvpLevel(self *tensor.Tensor) (int64, error) {
 }
 
 // JvpDetach implements the operator jvp_detach.
-func (c Ctx) JvpDetach(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Context) JvpDetach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	w := self.Wrapped()
 	switch {
 	case w == nil:
@@ -218,7 +218,7 @@ func (c Ctx) JvpDetach(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // JvpInput implements the operator jvp_input.
-func (c Ctx) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
+func (c Context) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
 	w := self.Wrapped()
 	if w == nil {
 		if keep && self.GradientWanted() {
@@ -306,7 +306,7 @@ func eachOf(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor
 }
 
 // Pair returns a tensor with a primal and a tangent in a level, which can be tensors of levels inside of that.
-func Pair(op string, c Ctx, primal, tangent *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+func Pair(op string, c Context, primal, tangent *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	inner := innermost(primal, tangent)
 	if inner == nil || inner.Number < l.Number {
 		return tensor.Pair(op, primal, tangent, nil, l)

@@ -8,7 +8,7 @@ import (
 )
 
 // VmapBegin implements the operator vmap_begin.
-func (c Ctx) VmapBegin(size int64, randomness string) (int64, error) {
+func (c Context) VmapBegin(size int64, randomness string) (int64, error) {
 	const op = "vmap_begin"
 	if size < 0 {
 		return 0, status.Runtimef("%s: the batch size must not be negative, but got %d", op, size)
@@ -20,10 +20,10 @@ func (c Ctx) VmapBegin(size int64, randomness string) (int64, error) {
 }
 
 // VmapEnd implements the operator vmap_end.
-func (c Ctx) VmapEnd(level int64) error { return c.leave("vmap", level) }
+func (c Context) VmapEnd(level int64) error { return c.leave("vmap", level) }
 
 // VmapWrap implements the operator vmap_wrap.
-func (c Ctx) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
+func (c Context) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
 	const op = "vmap"
 	l, err := underWay(op, "vmap", level)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c Ctx) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, er
 }
 
 // VmapUnwrap implements the operator vmap_unwrap.
-func (c Ctx) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
+func (c Context) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
 	l, err := underWay("vmap", "vmap", level)
 	if err != nil {
 		return nil, err
@@ -52,12 +52,12 @@ func (c Ctx) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, 
 }
 
 // VmapMaps implements the operator vmap_maps.
-func (c Ctx) VmapMaps(self *tensor.Tensor, level int64) (bool, error) {
+func (c Context) VmapMaps(self *tensor.Tensor, level int64) (bool, error) {
 	return self.MappedBy(level), nil
 }
 
 // VmapLevel implements the operator vmap_level.
-func (c Ctx) VmapLevel(self *tensor.Tensor) (int64, error) {
+func (c Context) VmapLevel(self *tensor.Tensor) (int64, error) {
 	for w := self.Wrapped(); w != nil; w = w.Value.Wrapped() {
 		if !w.Level.Forward {
 			return int64(w.Level.Number), nil
@@ -67,7 +67,7 @@ func (c Ctx) VmapLevel(self *tensor.Tensor) (int64, error) {
 }
 
 // VmapRandomness implements the operator vmap_randomness.
-func (c Ctx) VmapRandomness(level int64) (string, error) {
+func (c Context) VmapRandomness(level int64) (string, error) {
 	l, err := underWay("vmap_randomness", "vmap", level)
 	if err != nil {
 		return "", err
@@ -76,12 +76,12 @@ func (c Ctx) VmapRandomness(level int64) (string, error) {
 }
 
 // VmapSpread implements the operator vmap_spread.
-func (c Ctx) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
+func (c Context) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return Spread(c, self, func(*tensor.Level) bool { return true })
 }
 
 // Spread returns a view of t with an element for each batch element of the vmap levels that the thread is in and where chooses.
-func Spread(c Ctx, t *tensor.Tensor, where func(l *tensor.Level) bool) (*tensor.Tensor, error) {
+func Spread(c Context, t *tensor.Tensor, where func(l *tensor.Level) bool) (*tensor.Tensor, error) {
 	t = t.Alias()
 	for l := c.Level(); l != nil; l = l.Outer {
 		if l.Forward || t.SpreadOver(l) || !where(l) {
@@ -92,7 +92,7 @@ func Spread(c Ctx, t *tensor.Tensor, where func(l *tensor.Level) bool) (*tensor.
 		if err != nil {
 			return nil, err
 		}
-		t, err = Give("vmap", c, all, l)
+		t, err = Return("vmap", c, all, l)
 		all.Release()
 		if err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func Spread(c Ctx, t *tensor.Tensor, where func(l *tensor.Level) bool) (*tensor.
 }
 
 // Take returns a tensor with all examples of a transform along its first dimension: the same for each where the transform does not map over t.
-func Take(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+func Take(c Context, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	switch {
 	case w != nil && w.Level == l:
@@ -130,21 +130,21 @@ func Take(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	return c.Expand(first, append([]int64{l.Size}, t.Sizes()...), false)
 }
 
-// Give is the reverse: it returns a tensor that represents one batch element of the transform, for the batch along the first dimension of t.
-func Give(op string, c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+// Return is the reverse: it returns a tensor that represents one batch element of the transform, for the batch along the first dimension of t.
+func Return(op string, c Context, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	if w == nil || w.Level.Number < l.Number {
 		return tensor.Wrap(op, t, l)
 	}
 	if w.Level.Forward {
-		return eachOf(w, op, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Give(op, c, t, l) })
+		return eachOf(w, op, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Return(op, c, t, l) })
 	}
 	turned, err := c.Transpose(nil, w.Value, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer turned.Release()
-	inner, err := Give(op, c, turned, l)
+	inner, err := Return(op, c, turned, l)
 	if err != nil {
 		return nil, err
 	}

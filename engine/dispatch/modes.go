@@ -20,10 +20,10 @@ type Modes struct {
 func Initial() Modes { return Modes{Device: device.Host, Grad: true} }
 
 // With returns the context for the calls of a thread, which read and write its modes.
-func With(m *Modes) Ctx { return Ctx{modes: m} }
+func With(m *Modes) Context { return Context{modes: m} }
 
 // now returns the thread's modes at this moment.
-func (c Ctx) now() Modes {
+func (c Context) now() Modes {
 	if c.modes == nil {
 		return Initial()
 	}
@@ -31,10 +31,10 @@ func (c Ctx) now() Modes {
 }
 
 // Recording reports whether calls are recorded for gradients: never in inference mode.
-func (c Ctx) Recording() bool { return c.modes == nil || c.modes.Grad && !c.modes.Inference }
+func (c Context) Recording() bool { return c.modes == nil || c.modes.Grad && !c.modes.Inference }
 
 // Recorded returns a context of the same thread with grad mode on or off.
-func (c Ctx) Recorded(on bool) Ctx {
+func (c Context) Recorded(on bool) Context {
 	m := c.now()
 	m.Grad = on
 	return With(&m)
@@ -42,7 +42,7 @@ func (c Ctx) Recorded(on bool) Ctx {
 
 // Apart returns a context of the same thread in which operations are recorded whatever the thread's modes are. Unless seen is set, the user's hooks
 // are not called for the tensors that these save.
-func (c Ctx) Apart(seen bool) Ctx {
+func (c Context) Apart(seen bool) Context {
 	m := c.now()
 	m.Grad, m.Inference = true, false
 	if !seen {
@@ -52,7 +52,7 @@ func (c Ctx) Apart(seen bool) Ctx {
 }
 
 // Saving returns the number of the saved-tensor hooks, or 0 for none.
-func (c Ctx) Saving() uint32 {
+func (c Context) Saving() uint32 {
 	if c.modes == nil {
 		return 0
 	}
@@ -60,23 +60,23 @@ func (c Ctx) Saving() uint32 {
 }
 
 // SaveBy sets the saved-tensor hooks of the thread.
-func (c Ctx) SaveBy(op string, hooks uint32) error {
+func (c Context) SaveBy(op string, hooks uint32) error {
 	return c.set(op, func(m *Modes) { m.Saving = hooks })
 }
 
 // Inferring reports whether the thread is in inference mode.
-func (c Ctx) Inferring() bool { return c.modes != nil && c.modes.Inference }
+func (c Context) Inferring() bool { return c.modes != nil && c.modes.Inference }
 
 // SetInferenceMode implements the operator set_inference_mode.
-func (c Ctx) SetInferenceMode(enabled bool) error {
+func (c Context) SetInferenceMode(enabled bool) error {
 	return c.set("set_inference_mode", func(m *Modes) { m.Inference, m.Grad = enabled, !enabled })
 }
 
 // IsInferenceModeEnabled implements the operator is_inference_mode_enabled.
-func (c Ctx) IsInferenceModeEnabled() (bool, error) { return c.Inferring(), nil }
+func (c Context) IsInferenceModeEnabled() (bool, error) { return c.Inferring(), nil }
 
 // set changes the thread's modes.
-func (c Ctx) set(op string, change func(*Modes)) error {
+func (c Context) set(op string, change func(*Modes)) error {
 	if c.modes == nil {
 		return status.Runtimef("%s: modes belong to a thread, and this call has none; call it through With", op)
 	}
@@ -85,7 +85,7 @@ func (c Ctx) set(op string, change func(*Modes)) error {
 }
 
 // place returns the device of a factory that is given d; none where it writes to an out, whose device it follows.
-func (c Ctx) place(d device.Device, out ...*tensor.Tensor) device.Device {
+func (c Context) place(d device.Device, out ...*tensor.Tensor) device.Device {
 	if d.IsNone() && (len(out) == 0 || out[0] == nil) {
 		return c.now().Device
 	}
@@ -93,7 +93,7 @@ func (c Ctx) place(d device.Device, out ...*tensor.Tensor) device.Device {
 }
 
 // SetDefaultDevice implements the operator set_default_device.
-func (c Ctx) SetDefaultDevice(d device.Device) error {
+func (c Context) SetDefaultDevice(d device.Device) error {
 	if d.IsNone() {
 		d = device.Host
 	}
@@ -101,12 +101,12 @@ func (c Ctx) SetDefaultDevice(d device.Device) error {
 }
 
 // GetDefaultDevice implements the operator get_default_device.
-func (c Ctx) GetDefaultDevice() (device.Device, error) { return c.now().Device, nil }
+func (c Context) GetDefaultDevice() (device.Device, error) { return c.now().Device, nil }
 
 // SetGradEnabled implements the operator set_grad_enabled.
-func (c Ctx) SetGradEnabled(enabled bool) error {
+func (c Context) SetGradEnabled(enabled bool) error {
 	return c.set("set_grad_enabled", func(m *Modes) { m.Grad = enabled })
 }
 
 // IsGradEnabled implements the operator is_grad_enabled.
-func (c Ctx) IsGradEnabled() (bool, error) { return c.now().Grad, nil }
+func (c Context) IsGradEnabled() (bool, error) { return c.now().Grad, nil }

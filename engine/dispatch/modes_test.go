@@ -19,10 +19,10 @@ func TestModesAreOfTheCallsThread(t *testing.T) {
 	require.NoError(t, a.SetDefaultDevice(meta))
 	require.NoError(t, b.SetGradEnabled(false))
 	for _, c := range []struct {
-		Ctx
+		Context
 		device device.Device
 		grad   bool
-	}{{a, meta, true}, {b, device.Host, false}, {a.Past(scaled), meta, true}, {Ctx{}, device.Host, true}} {
+	}{{a, meta, true}, {b, device.Host, false}, {a.Excluding(scaled), meta, true}, {Context{}, device.Host, true}} {
 		d, err := c.GetDefaultDevice()
 		require.NoError(t, err)
 		assert.Equal(t, c.device, d)
@@ -40,7 +40,7 @@ func TestModesAreOfTheCallsThread(t *testing.T) {
 
 // A call of no thread has nothing that it could set.
 func TestModesOfNoThread(t *testing.T) {
-	var c Ctx
+	var c Context
 	assert.ErrorContains(t, c.SetDefaultDevice(meta), "set_default_device: modes belong to a thread")
 	assert.ErrorContains(t, c.SetGradEnabled(false), "set_grad_enabled: modes belong to a thread")
 }

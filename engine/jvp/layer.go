@@ -21,14 +21,14 @@ func init() { dispatch.Differentiate(serve) }
 type pushed struct {
 	owner.Formula
 	*dispatch.Call
-	c     dispatch.Ctx
+	c     dispatch.Context
 	level *tensor.Level
 	self  *tensor.Tensor                    // the first operand
 	still *tensor.Still                     // of the tangents of results
 	read  map[*tensor.Tensor]*tensor.Tensor // copies to read instead of operands that the call writes to
 }
 
-func serve(c dispatch.Ctx, call *dispatch.Call, l *tensor.Level) error {
+func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	p := &pushed{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l}
 	defer p.Close()
 	if at := call.First(); at >= 0 {
@@ -129,7 +129,7 @@ func differentiable(t *tensor.Tensor) bool {
 }
 
 // run runs the call with the tensors replaced, and returns the new tensors, with nil for results that were written in place.
-func (p *pushed) run(c dispatch.Ctx, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
+func (p *pushed) run(c dispatch.Context, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
 	given := map[*tensor.Tensor]bool{}
 	back := p.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 		other := change(i, t)
@@ -142,7 +142,7 @@ func (p *pushed) run(c dispatch.Ctx, change func(i int, t *tensor.Tensor) *tenso
 		if given[t] {
 			t = nil
 		}
-		p.Keep(t, nil)
+		p.Track(t, nil)
 		made = append(made, t)
 	}
 	for _, v := range p.Results {
@@ -184,7 +184,7 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 		}
 		t, err := tensor.Pair(p.Name, primal, tangents[k], p.still, p.level)
 		p.Check(err)
-		p.Keep(t, nil)
+		p.Track(t, nil)
 		t.Wrapped().Fixed = p.Is(dispatch.View) && p.fixed(p.self)
 		all[k] = t
 	}
@@ -194,7 +194,7 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 		if all[k] == nil {
 			return p.output(k)
 		}
-		t, _ := p.Give(all[k])
+		t, _ := p.Return(all[k])
 		return t
 	}
 	for _, v := range p.Results {
@@ -240,7 +240,7 @@ func (p *pushed) reshapeInPlace() {
 	*out = nil
 	p.serve()
 	*out = self
-	made := p.Keep(*result, nil)
+	made := p.Track(*result, nil)
 	*result = nil
 	if made.Wrapped() == nil || self.Wrapped() == nil || self.Wrapped().Level != p.level || made.Wrapped().Level != p.level {
 		p.Check(status.NotImplementedf("%s: inside jvp: changes of the geometry of a tensor without a tangent are not implemented; call %s out of place", p.Name, p.Name))
@@ -254,7 +254,7 @@ func (p *pushed) drawn() {
 	made := p.primals()
 	zeros := make([]*tensor.Tensor, len(made))
 	for i, t := range made {
-		zeros[i] = p.Keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+		zeros[i] = p.Track(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
 	}
 	p.give(made, zeros)
 }
@@ -314,18 +314,18 @@ func (p *pushed) discard() {
 // zeros returns a zero tangent for a tensor without one.
 func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
 	if t.IsWrappedNumber() {
-		return p.Keep(tensor.WrappedNumber(nothing(t.DType())))
+		return p.Track(tensor.WrappedNumber(nothing(t.DType())))
 	}
-	zero := p.Keep(p.c.Full(nil, []int64{}, nothing(t.DType()), t.DType(), tensor.NoLayout, t.Device()))
-	return p.Keep(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
+	zero := p.Track(p.c.Full(nil, []int64{}, nothing(t.DType()), t.DType(), tensor.NoLayout, t.Device()))
+	return p.Track(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
 }
 
 // laid returns a tangent with the layout of its primal, so that views of both have corresponding elements, and with separate memory.
 func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	if p.shared(tangent) && !p.shared(primal) {
-		tangent = p.Keep(p.c.Clone(tangent, shape.Preserve))
+		tangent = p.Track(p.c.Clone(tangent, shape.Preserve))
 	}
-	return p.Keep(dispatch.Laid(p.c, tangent, primal))
+	return p.Track(dispatch.Laid(p.c, tangent, primal))
 }
 
 // sharing returns an error for the tangent of a view that is no view of a tangent: a write to one of them would not be one to the other.

@@ -45,7 +45,7 @@ func values(x *tensor.Tensor) (all []float64) {
 }
 
 // thread returns a context with separate modes.
-func thread() dispatch.Ctx {
+func thread() dispatch.Context {
 	m := dispatch.Initial()
 	return dispatch.With(&m)
 }

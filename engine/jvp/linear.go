@@ -103,7 +103,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 		outs[i], *out = *out, nil
 	}
 	if len(p.Written()) > 0 {
-		p.Check(dispatch.Refused(p.Name, tensor.Transformed))
+		p.Check(dispatch.Unsupported(p.Name, tensor.Transformed))
 	}
 	if !p.AnyOperand(func(t *tensor.Tensor) bool { return p.tangent(t) != nil }) { // of out alone
 		rule = func() (made, slopes []*tensor.Tensor) { return p.primals(), nil }
@@ -189,7 +189,7 @@ func (p *pushed) sum(a, b []*tensor.Tensor) []*tensor.Tensor {
 		case a[k] == nil:
 			a[k] = t
 		default:
-			a[k] = p.Keep(p.c.Add(nil, a[k], t, dtype.IntScalar(1)))
+			a[k] = p.Track(p.c.Add(nil, a[k], t, dtype.IntScalar(1)))
 		}
 	}
 	return a

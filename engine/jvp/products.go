@@ -11,9 +11,9 @@ import (
 
 // recorded is a call with a separate autograd graph, for reverse-mode differentiation of it.
 type recorded struct {
-	c        dispatch.Ctx // with grad mode on, whatever the thread's mode is
-	create   bool         // the autograd graph continues before the call, and the derivatives are recorded, too
-	values   bool         // that of the results does, not of tangents alone
+	c        dispatch.Context // with grad mode on, whatever the thread's mode is
+	create   bool             // the autograd graph continues before the call, and the derivatives are recorded, too
+	values   bool             // that of the results does, not of tangents alone
 	inputs   []*tensor.Tensor
 	tangents []*tensor.Tensor // of each of the inputs
 	results  []*tensor.Tensor
@@ -43,16 +43,16 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 // input returns a tensor as a leaf, or as a view if the autograd graph continues before it. In outer vmap levels that map over an operand, each batch
 // element has a separate one.
 func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
-	each := p.Keep(dispatch.Spread(p.c.Around(p.level), t, p.mapped))
+	each := p.Track(dispatch.Spread(p.c.Around(p.level), t, p.mapped))
 	r.spread = r.spread || len(around(each)) != len(around(t))
 	t = each
 	inferred, err := p.c.IsInference(t)
 	p.Check(err)
 	if inferred {
-		t = p.Keep(r.c.Clone(t, shape.Preserve))
+		t = p.Track(r.c.Clone(t, shape.Preserve))
 	}
 	goes := t.Behind().GradientWanted()
-	made := p.Keep(r.c.JvpInput(t, r.create))
+	made := p.Track(r.c.JvpInput(t, r.create))
 	if !goes {
 		tensor.HideLeaf(made.Behind())
 	}
@@ -70,7 +70,7 @@ func (p *pushed) made(r *recorded) []*tensor.Tensor {
 	made := make([]*tensor.Tensor, len(r.results))
 	for k, t := range r.results {
 		if made[k] = t; t != nil && t.SlopeWanted() {
-			made[k] = p.Keep(p.c.JvpDetach(t))
+			made[k] = p.Track(p.c.JvpDetach(t))
 		}
 	}
 	return made
@@ -101,7 +101,7 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 		if t.IsWrappedNumber() || slices.Equal(t.Sizes(), sizes) {
 			return t
 		}
-		return p.Keep(p.c.Expand(t, slices.Clone(sizes), false))
+		return p.Track(p.c.Expand(t, slices.Clone(sizes), false))
 	})
 	result := r.results[0]
 	if result.DType() != r.inputs[0].DType() {
@@ -112,7 +112,7 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 	}
 	slopes = []*tensor.Tensor{nil}
 	for i, input := range r.inputs {
-		slopes = p.sum(slopes, p.KeepAll(r.c.AutogradGrad([]*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.create, true, false)))
+		slopes = p.sum(slopes, p.TrackAll(r.c.AutogradGrad([]*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.create, true, false)))
 	}
 	return p.made(r), slopes
 }
@@ -132,7 +132,7 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 		if t == nil || !differentiable(t) || !t.SlopeWanted() {
 			continue
 		}
-		vector := p.Keep(r.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+		vector := p.Track(r.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
 		p.Check(r.c.SetRequiresGrad(vector, true))
 		tensor.HideLeaf(vector.Behind())
 		at, results, vectors = append(at, k), append(results, t), append(vectors, vector)
@@ -140,7 +140,7 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 	if len(results) == 0 {
 		return p.made(r), slopes
 	}
-	rows := p.KeepAll(r.c.AutogradGrad(results, r.inputs, vectors, ops.True, true, true, false))
+	rows := p.TrackAll(r.c.AutogradGrad(results, r.inputs, vectors, ops.True, true, true, false))
 	var live, tangents []*tensor.Tensor
 	for i, row := range rows {
 		if row != nil && row.SlopeWanted() {
@@ -150,7 +150,7 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 	if len(live) == 0 {
 		return p.made(r), slopes
 	}
-	for i, slope := range p.KeepAll(r.c.AutogradGrad(live, vectors, tangents, ops.True, r.create, true, false)) {
+	for i, slope := range p.TrackAll(r.c.AutogradGrad(live, vectors, tangents, ops.True, r.create, true, false)) {
 		slopes[at[i]] = slope
 	}
 	return p.made(r), slopes

@@ -70,9 +70,9 @@ func (p *pushed) added() bool {
 		}
 		slope, first, second := p.tangent(addend), p.tangent(factors[0]), p.tangent(factors[1])
 		if first == nil && second == nil {
-			beta := p.Keep(tensor.WrappedNumber(dispatch.Given(p.Call, "beta", dtype.IntScalar(1))))
-			scaled := p.Keep(p.c.Mul(nil, slope, beta))
-			return made, []*tensor.Tensor{p.Keep(p.c.Expand(scaled, slices.Clone(made[0].Sizes()), false))}
+			beta := p.Track(tensor.WrappedNumber(dispatch.Given(p.Call, "beta", dtype.IntScalar(1))))
+			scaled := p.Track(p.c.Mul(nil, slope, beta))
+			return made, []*tensor.Tensor{p.Track(p.c.Expand(scaled, slices.Clone(made[0].Sizes()), false))}
 		}
 		zero := p.zeros(p.primal(addend))
 		if slope == nil {

@@ -8,7 +8,7 @@ import (
 
 // backend returns the kernels of operators on named tensors, except composite operators that use their decomposition.
 func newBackend() dispatch.Backend {
-	b := dispatch.Serving(serve, func(o *dispatch.Operator) bool { return o.Names != "steps" })
+	b := dispatch.BoxedBackend(serve, func(o *dispatch.Operator) bool { return o.Names != "steps" })
 	b.Equal, b.Rot90, b.ViewAsComplex = namedEqual, namedRot90, namedViewAsComplex
 	b.IndexSet, b.IndexGet = namedIndexSet, namedIndexGet
 	b.TensordotDims, b.Cdist, b.Meshgrid = namedTensordotDims, namedCdist, namedMeshgrid
@@ -16,13 +16,13 @@ func newBackend() dispatch.Backend {
 }
 
 // serve computes the names of a call's results by the rule of its operator, and runs the call below the layer of names.
-func serve(c dispatch.Ctx, call *dispatch.Call) error {
-	past := c.Past(tensor.Named)
+func serve(c dispatch.Context, call *dispatch.Call) error {
+	past := c.Excluding(tensor.Named)
 	switch call.Names {
 	case "own":
 		return call.Run(past)
 	case "refuse":
-		return dispatch.Refused(call.Name, tensor.Named)
+		return dispatch.Unsupported(call.Name, tensor.Named)
 	case "view":
 		return follow(past, call)
 	}
@@ -107,7 +107,7 @@ func dimsOf(call *dispatch.Call) []int64 {
 }
 
 // follow is serve for views: it follows the dimensions of the first tensor through the call, which writes to nothing then.
-func follow(past dispatch.Ctx, call *dispatch.Call) error {
+func follow(past dispatch.Context, call *dispatch.Call) error {
 	at := call.First()
 	names, err := trace(call.Name, dispatch.Value[*tensor.Tensor](call, at), func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
 		given := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {

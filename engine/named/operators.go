@@ -13,14 +13,14 @@ import (
 // Operators with separate rules.
 
 // namedEqual is Equal: tensors whose names differ are not.
-func namedEqual(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
-	equal, err := c.Past(tensor.Named).Equal(self, other)
+func namedEqual(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
+	equal, err := c.Excluding(tensor.Named).Equal(self, other)
 	return equal && slices.Equal(Of(self), Of(other)), err
 }
 
 // namedRot90 is Rot90, which changes two dimensions for each other where it turns by a right angle.
-func namedRot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
-	r, err := c.Past(tensor.Named).Rot90(self, k, dims)
+func namedRot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
+	r, err := c.Excluding(tensor.Named).Rot90(self, k, dims)
 	names := slices.Clone(Of(self))
 	if err == nil && k%2 != 0 {
 		a, _ := shape.WrapDim("rot90", dims[0], len(names))
@@ -32,14 +32,14 @@ func namedRot90(c dispatch.Ctx, self *tensor.Tensor, k int64, dims []int64) (*te
 }
 
 // namedViewAsComplex is ViewAsComplex, which takes the last dimension away.
-func namedViewAsComplex(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	r, err := c.Past(tensor.Named).ViewAsComplex(self)
+func namedViewAsComplex(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	r, err := c.Excluding(tensor.Named).ViewAsComplex(self)
 	give(without(Of(self), []int64{-1}), err, r)
 	return r, err
 }
 
 // namedIndexSet is IndexSet: the value's names must match those of the indexed part.
-func namedIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func namedIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if value.Names() != nil {
 		part, err := namedIndexGet(c, self, items)
 		if err != nil {
@@ -50,12 +50,12 @@ func namedIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, v
 			return err
 		}
 	}
-	return c.Past(tensor.Named).IndexSet(self, items, value)
+	return c.Excluding(tensor.Named).IndexSet(self, items, value)
 }
 
 // namedIndexGet is IndexGet: integers remove a dimension, slices and ellipses keep its name. Dimensions selected by tensors and bools have no names.
-func namedIndexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
-	r, err := c.Past(tensor.Named).IndexGet(self, items)
+func namedIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+	r, err := c.Excluding(tensor.Named).IndexGet(self, items)
 	if err == nil {
 		give(indexed(Of(self), items), err, r)
 	}
@@ -113,20 +113,20 @@ func indexed(names []string, items []ops.IndexItem) (left []string) {
 }
 
 // namedTensordotDims is TensordotDims: the result has the remaining dimensions of both operands.
-func namedTensordotDims(c dispatch.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
+func namedTensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	const op = "tensordot"
 	a, b := Of(self), Of(other)
 	names, err := distinct(op, slices.Concat(without(a, dimsSelf), without(b, dimsOther)), a, b)
 	if err = fits(op, names, err, out); err != nil {
 		return nil, err
 	}
-	r, err := c.Past(tensor.Named).TensordotDims(out, self, other, dimsSelf, dimsOther)
+	r, err := c.Excluding(tensor.Named).TensordotDims(out, self, other, dimsSelf, dimsOther)
 	give(names, err, r)
 	return r, err
 }
 
 // namedCdist is Cdist: the rows of x1, then those of x2.
-func namedCdist(c dispatch.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
+func namedCdist(c dispatch.Context, x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
 	turned := Of(x2)
 	if n := len(turned); n > 1 {
 		turned = slices.Concat(turned[:n-2], []string{turned[n-1], turned[n-2]})
@@ -135,13 +135,13 @@ func namedCdist(c dispatch.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.Past(tensor.Named).Cdist(x1, x2, p, mode)
+	r, err := c.Excluding(tensor.Named).Cdist(x1, x2, p, mode)
 	give(names, err, r)
 	return r, err
 }
 
 // namedMeshgrid is Meshgrid: each dimension has the name of the vector whose coordinates it is.
-func namedMeshgrid(c dispatch.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+func namedMeshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	var names []string
 	for _, t := range tensors {
 		names = append(names, append(Of(t), "")[0])
@@ -152,7 +152,7 @@ func namedMeshgrid(c dispatch.Ctx, tensors []*tensor.Tensor, indexing string) ([
 	if indexing == "xy" && len(names) > 1 {
 		names[0], names[1] = names[1], names[0]
 	}
-	grids, err := c.Past(tensor.Named).Meshgrid(tensors, indexing)
+	grids, err := c.Excluding(tensor.Named).Meshgrid(tensors, indexing)
 	give(names, err, grids...)
 	return grids, err
 }

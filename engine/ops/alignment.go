@@ -20,7 +20,7 @@ type alignment struct {
 
 // aligning validates the operands of ctc_loss and starts an operation on them.
 func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, blank int64) *alignment {
-	a := &alignment{scope: within(op)}
+	a := &alignment{scope: newScope(op)}
 	switch {
 	case logs.DType() != dtype.Float32 && logs.DType() != dtype.Float64:
 		a.Fail(status.NotImplementedf("%s: not implemented for %v; convert to float32 or float64", op, logs.DType()))
@@ -102,7 +102,7 @@ func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int6
 		})
 	})
 	a.Do(func() error { return backend.On(logs).Align(a.Op, a.Alignment) })
-	if list, err = a.GiveAll(list); err != nil {
+	if list, err = a.ReturnAll(list); err != nil {
 		return nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], nil
@@ -128,5 +128,5 @@ func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []in
 	a.Given, a.Losses, a.Forward, a.Finite = a.cast(given, dtype.Float64), a.cast(losses, dtype.Float64), a.cast(forward, dtype.Float64), finite
 	a.Gradient = a.empty(logs, logs.DType(), sizes...)
 	a.Do(func() error { return backend.On(logs).Align(a.Op, a.Alignment) })
-	return a.Give(a.Gradient)
+	return a.Return(a.Gradient)
 }

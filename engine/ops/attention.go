@@ -19,7 +19,7 @@ type attention struct {
 
 // attending begins an attention, and rejects operands that do not fit.
 func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
-	a := &attention{scope: within(op), Attention: backend.Attention{Mask: mask, Causal: causal, Scale: scale}}
+	a := &attention{scope: newScope(op), Attention: backend.Attention{Mask: mask, Causal: causal, Scale: scale}}
 	n := query.Dim() - 2
 	if min(n, key.Dim()-2, value.Dim()-2) < 0 {
 		a.Failf("query, key and value must have at least 2 dimensions, but have sizes %v, %v and %v", query.Sizes(), key.Sizes(), value.Sizes())
@@ -74,7 +74,7 @@ func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float6
 	})
 	a.LSE = a.empty(query, query.DType(), a.sizes[:len(a.sizes)-1]...)
 	a.Do(func() error { return backend.On(query).Attend(a.Op, a.Attention) })
-	list, err := a.GiveAll([]*tensor.Tensor{a.Result, a.LSE})
+	list, err := a.ReturnAll([]*tensor.Tensor{a.Result, a.LSE})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,7 +109,7 @@ func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tenso
 		}
 	}
 	a.Do(func() error { return backend.On(query).Attend(a.Op, a.Attention) })
-	if gradients, err = a.GiveAll(gradients); err != nil {
+	if gradients, err = a.ReturnAll(gradients); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	return gradients[0], gradients[1], gradients[2], gradients[3], nil

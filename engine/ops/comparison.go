@@ -51,7 +51,7 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 
 // nearby computes Isclose for 64-bit integers, where float64 would round the distance. An unsigned value beyond int64 wraps to the value minus 2^64.
 func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
-	s := within("isclose")
+	s := newScope("isclose")
 	defer s.Close()
 	high := s.Step(func() (*tensor.Tensor, error) { return Maximum(nil, self, other) })
 	low := s.Step(func() (*tensor.Tensor, error) { return Minimum(nil, self, other) })
@@ -73,7 +73,7 @@ func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bo
 
 // everywhere reports whether all that a step finds is True.
 func everywhere(op string, find func() (*tensor.Tensor, error)) (bool, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	all := s.Step(find)
 	if s.Err != nil {

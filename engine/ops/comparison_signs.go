@@ -62,7 +62,7 @@ func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tenso
 	if err := to.Broadcast(self, other); err != nil {
 		return to.Done(err)
 	}
-	s := within(p.name)
+	s := newScope(p.name)
 	defer s.Close()
 	signed, answer := self, below.self
 	if self.DType() == dtype.Uint64 {

@@ -122,15 +122,15 @@ func Angle(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		d = dtype.Default()
 	}
 	if out == nil && d.IsComplex() {
-		s := within("angle")
+		s := newScope("angle")
 		defer s.Close()
 		// PyTorch's result is contiguous here, whatever self's strides are.
-		to := s.Keep(tensor.Empty(s.Op, self.Sizes(), d.ToReal(), self.Device()))
+		to := s.Track(tensor.Empty(s.Op, self.Sizes(), d.ToReal(), self.Device()))
 		s.Do(func() error {
 			_, err := angle.runIn(d, to, nil, self)
 			return err
 		})
-		return s.Give(to)
+		return s.Return(to)
 	}
 	return angle.runIn(d, out, nil, self)
 }

@@ -77,7 +77,7 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := within(c.op)
+	s := newScope(c.op)
 	defer s.Close()
 	strides, err := shape.FormatStrides(c.op, sizes, format)
 	s.Fail(err)
@@ -94,7 +94,7 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 		})
 		s.Do(func() error { return backend.Copy(c.op, *made, bias) })
 	}
-	return s.Give(*made)
+	return s.Return(*made)
 }
 
 // fit computes the sizes of the result of a and b, and returns an error if their shapes do not match.

@@ -19,7 +19,7 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 	if err := tensoriter.Writable(op, dst); err != nil {
 		return err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	from := src
 	if !slices.Equal(src.Sizes(), dst.Sizes()) {
@@ -32,7 +32,7 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 			return nil
 		}
 		if tensoriter.Overlaps(dst, from) {
-			from = s.Keep(cloned(op, src, src.DType(), src.Device(), shape.Preserve))
+			from = s.Track(cloned(op, src, src.DType(), src.Device(), shape.Preserve))
 		}
 	}
 	s.Do(func() error {
@@ -79,17 +79,17 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
-	s := within("fill")
+	s := newScope("fill")
 	defer s.Close()
 	to := out
 	if out == nil {
-		to = s.Keep(emptyLike(s.Op, self, self.DType(), self.Device(), shape.Preserve))
+		to = s.Track(emptyLike(s.Op, self, self.DType(), self.Device(), shape.Preserve))
 	}
 	s.Do(func() error { return backend.On(to).Fill("fill_", backend.Filling{To: to, From: value}) })
 	if out != nil {
 		return s.in(out)
 	}
-	return s.Give(to)
+	return s.Return(to)
 }
 
 // Zero writes zeros.

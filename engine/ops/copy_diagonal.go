@@ -13,14 +13,14 @@ import (
 // Diag creates a matrix with a vector on its diagonal, or copies the diagonal of a matrix.
 func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	const op = "diag"
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	var result *tensor.Tensor
 	switch self.Dim() {
 	case 1:
-		result = s.Keep(DiagEmbed(self, offset, 0, 1))
+		result = s.Track(DiagEmbed(self, offset, 0, 1))
 	case 2:
-		result = s.contiguousCopy(s.Keep(view.Diagonal(op, self, offset, 0, 1)), self.DType())
+		result = s.contiguousCopy(s.Track(view.Diagonal(op, self, offset, 0, 1)), self.DType())
 	default:
 		return nil, status.Runtimef("%s: supports 1D or 2D tensors, but got %dD", op, self.Dim())
 	}
@@ -49,18 +49,18 @@ func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, e
 	sizes := slices.Clone(self.Sizes()[:n-2])
 	sizes = slices.Insert(sizes, min(a, b), side)
 	sizes = slices.Insert(sizes, max(a, b), side)
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	out := s.Keep(tensor.Zeros(op, sizes, self.DType(), self.Device()))
+	out := s.Track(tensor.Zeros(op, sizes, self.DType(), self.Device()))
 	s.replace(out, self, func(t *tensor.Tensor) (*tensor.Tensor, error) {
 		return view.Diagonal(op, t, offset, int64(a), int64(b))
 	})
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // Diagflat puts the elements of self on the diagonal of a matrix of zeros.
 func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
-	s := within("diagflat")
+	s := newScope("diagflat")
 	defer s.Close()
 	flat := s.reshape(self, self.Numel())
 	return s.Last(func() (*tensor.Tensor, error) { return Diag(nil, flat, offset) })
@@ -71,7 +71,7 @@ func (s *scope) replace(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tenso
 	if s.Err != nil {
 		return
 	}
-	part := s.Keep(see(to))
+	part := s.Track(see(to))
 	switch {
 	case s.Err != nil:
 	case !slices.Equal(part.Sizes(), src.Sizes()):
@@ -83,11 +83,11 @@ func (s *scope) replace(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tenso
 
 // replaced returns a copy of self in which src replaces the part that see views.
 func replaced(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	to := s.Keep(cloned(op, self, self.DType(), self.Device(), shape.Preserve))
+	to := s.Track(cloned(op, self, self.DType(), self.Device(), shape.Preserve))
 	s.replace(to, src, see)
-	return s.Give(to)
+	return s.Return(to)
 }
 
 // DiagonalScatter replaces a diagonal.
@@ -104,9 +104,9 @@ func SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, 
 
 // SliceScatter replaces part of a dimension.
 func SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.Tensor, error) {
-	s := within("slice_scatter")
+	s := newScope("slice_scatter")
 	defer s.Close()
-	return s.result(out, s.Keep(replaced(s.Op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+	return s.result(out, s.Track(replaced(s.Op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
 		return view.Slice(s.Op, t, dim, start.Or(0), end.Or(math.MaxInt64), step)
 	})))
 }
@@ -116,10 +116,10 @@ func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int
 	const op = "as_strided_scatter"
 	// The copy has to hold whatever self's storage holds, as the view may reach elements that self does not.
 	n := self.Storage().Nbytes() / self.DType().Size()
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	to := s.contiguousCopy(s.Keep(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
+	to := s.contiguousCopy(s.Track(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
 	s.Do(func() error { return to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()) })
 	s.replace(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
-	return s.Give(to)
+	return s.Return(to)
 }

@@ -43,13 +43,13 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 	if _, err := shape.Numel(op, sizes); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	out := s.empty(self, self.DType(), sizes...)
 	if s.Err == nil && out.Numel() > 0 {
-		s.copy(s.Keep(view.Reshape(op, out, split)), s.Keep(view.Reshape(op, self, from)))
+		s.copy(s.Track(view.Reshape(op, out, split)), s.Track(view.Reshape(op, self, from)))
 	}
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // RepeatInterleave returns every position of the vector repeats, repeated by the count there.
@@ -61,7 +61,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	case !repeats.DType().IsIntegral():
 		return nil, status.NotImplementedf("%s: repeats must be integers, but have dtype %v", op, repeats.DType())
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	times := s.contiguousCopy(repeats, dtype.Int64)
 	if s.Err != nil {
@@ -98,7 +98,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	if repeats.DType() != dtype.Int64 {
 		index = s.contiguousCopy(index, repeats.DType())
 	}
-	return s.Give(index)
+	return s.Return(index)
 }
 
 // Flip reverses the order of positions in the listed dimensions.
@@ -109,25 +109,25 @@ func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	out := s.Keep(emptyLike(op, self, self.DType(), self.Device(), shape.Preserve))
+	out := s.Track(emptyLike(op, self, self.DType(), self.Device(), shape.Preserve))
 	s.Do(func() error { return backend.On(out).Copy(op, backend.Copying{To: out, From: self, Flipped: mask}) })
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // Roll shifts elements along dimensions, by default of the flattened tensor; elements that leave at the end reappear at the start.
 func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
-	s := within("roll")
+	s := newScope("roll")
 	defer s.Close()
 	by, flat, err := RollShifts(self, shifts, dims)
 	switch {
 	case err != nil:
 		return nil, err
 	case flat:
-		return s.Give(s.reshape(s.rolled(s.reshape(self, self.Numel()), by), self.Sizes()...))
+		return s.Return(s.reshape(s.rolled(s.reshape(self, self.Numel()), by), self.Sizes()...))
 	}
-	return s.Give(s.rolled(self, by))
+	return s.Return(s.rolled(self, by))
 }
 
 // RollShifts are by how many positions, from 0 on, roll moves each dimension, or the only one of the flattened tensor.
@@ -164,7 +164,7 @@ func (s *scope) rolled(t *tensor.Tensor, by []int64) *tensor.Tensor {
 	if s.Fail(err); err != nil {
 		return nil
 	}
-	out := s.Keep(tensor.EmptyStrided(s.Op, t.Sizes(), strides, t.DType(), t.Device()))
+	out := s.Track(tensor.EmptyStrided(s.Op, t.Sizes(), strides, t.DType(), t.Device()))
 	if t.Numel() > 0 {
 		s.copyRolled(out, t, by)
 	}
@@ -200,7 +200,7 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if out == self {
 		s.Err = tensoriter.Writable(op, out)
@@ -245,20 +245,20 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tenso
 	if err = cmp.Or(err, checkFits(op, value, self.DType())); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if !grows { // the copy of a part, laid out as that is
-		part := s.Keep(self.View(op, sizes, self.Strides(), offset))
+		part := s.Track(self.View(op, sizes, self.Strides(), offset))
 		return s.Last(func() (*tensor.Tensor, error) { return Clone(part, shape.Preserve) })
 	}
-	out := s.Keep(tensor.EmptyStrided(op, sizes, strides, self.DType(), self.Device()))
+	out := s.Track(tensor.EmptyStrided(op, sizes, strides, self.DType(), self.Device()))
 	s.Do(func() error { return fillWith(out, value) })
 	if s.Err != nil || out.Numel() == 0 || slices.ContainsFunc(inner, func(n int64) bool { return n <= 0 }) {
-		return s.Give(out)
+		return s.Return(out)
 	}
 	for d, begin := range begins {
 		shift += begin * strides[d]
 	}
-	s.copy(s.Keep(out.View(op, inner, strides, shift)), s.Keep(self.View(op, inner, self.Strides(), offset)))
-	return s.Give(out)
+	s.copy(s.Track(out.View(op, inner, strides, shift)), s.Track(self.View(op, inner, self.Strides(), offset)))
+	return s.Return(out)
 }

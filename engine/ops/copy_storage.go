@@ -31,7 +31,7 @@ func resize(op string, self *tensor.Tensor, size []int64, f shape.MemoryFormat) 
 		return err
 	}
 	if !same {
-		self.Wrote()
+		self.BumpVersion()
 	}
 	return nil
 }

@@ -145,11 +145,11 @@ func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev d
 	if err = cmp.Or(err, checkOne(op, value, d)); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	t := s.Keep(tensor.Empty(op, nil, d, dev))
+	t := s.Track(tensor.Empty(op, nil, d, dev))
 	s.Do(func() error { return fillWith(t, value) })
-	return s.Give(t)
+	return s.Return(t)
 }
 
 // likeOptions resolves the options of the _like and new_ functions, which follow self.
@@ -171,13 +171,13 @@ func like(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, lay
 			return nil, err
 		}
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	t := s.Keep(emptyLike(op, self, d, dev, f))
+	t := s.Track(emptyLike(op, self, d, dev, f))
 	if s.Err == nil && !value.IsNone() {
 		s.Err = fillWith(t, value)
 	}
-	return s.Give(t)
+	return s.Return(t)
 }
 
 // EmptyLike makes a tensor of self's shape and arbitrary values.
@@ -251,9 +251,9 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	if err != nil {
 		return to.Done(err)
 	}
-	s := within("eye")
+	s := newScope("eye")
 	defer s.Close()
-	if ones := s.Keep(view.Diagonal("eye", to.To, 0, 0, 1)); s.Err == nil {
+	if ones := s.Track(view.Diagonal("eye", to.To, 0, 0, 1)); s.Err == nil {
 		s.Err = cmp.Or(fillWith(to.To, dtype.IntScalar(0)), fillWith(ones, dtype.IntScalar(1)))
 	}
 	return to.Done(s.Err)

@@ -240,14 +240,14 @@ func fillWide(to *tensoriter.Output, from, last dtype.Scalar) error {
 	if n == 0 || !backend.Known(to.To) {
 		return nil
 	}
-	s := within(to.Op)
+	s := newScope(to.Op)
 	defer s.Close()
 	falls, signed := less(last, from), to.To.DType().IsSigned()
 	distance := uint64(last.I) - uint64(from.I)
 	if falls {
 		distance = -distance
 	}
-	made := s.Keep(tensor.FromInts(to.Op, int64(n), to.To.DType(), func(i int64) int64 {
+	made := s.Track(tensor.FromInts(to.Op, int64(n), to.To.DType(), func(i int64) int64 {
 		high, low := bits.Mul64(distance, uint64(i))
 		whole, left := bits.Div64(high, low, max(n-1, 1))
 		if falls {

@@ -71,9 +71,9 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	indices := s.Keep(tensor.Empty(op, []int64{2, count}, dtype.Int64, dev))
+	indices := s.Track(tensor.Empty(op, []int64{2, count}, dtype.Int64, dev))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -88,5 +88,5 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 			rows, columns = rows[n:], columns[n:]
 		}
 	})
-	return s.Give(s.cast(indices, d))
+	return s.Return(s.cast(indices, d))
 }

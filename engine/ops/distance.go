@@ -68,11 +68,11 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	compute := d.Compute()
 	whole := func(t *tensor.Tensor, n int64) *tensor.Tensor {
-		if t = s.Keep(view.Expand(op, t, append(slices.Clone(batch), n, width))); s.Err != nil {
+		if t = s.Track(view.Expand(op, t, append(slices.Clone(batch), n, width))); s.Err != nil {
 			return nil
 		}
 		return s.cast(t, compute)
@@ -108,7 +108,7 @@ func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("%s: only supports non-negative p values, got %v", op, p)
 	}
 	n := self.Sizes()[0]
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	rows := s.cast(self, d)
 	out := s.empty(rows, d, n*max(n-1, 0)/2)
@@ -148,7 +148,7 @@ func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	batch := shape.Product(out.Sizes()[:n-2])
 	whole, left := s.reshape(out, batch, rows, columns), s.reshape(a, batch, rows, width)
 	if right := s.reshape(b, batch, columns, width); s.Err == nil {
-		right = s.Keep(view.Transpose(s.Op, nil, right, 1, 2))
+		right = s.Track(view.Transpose(s.Op, nil, right, 1, 2))
 		if s.Err == nil {
 			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}

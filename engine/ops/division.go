@@ -32,12 +32,12 @@ func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, erro
 
 // divideThenTruncate rounds the quotient to 16 bits before it truncates, as PyTorch does unless there is one divisor of all.
 func divideThenTruncate(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(div.name)
+	s := newScope(div.name)
 	defer s.Close()
-	quotient := s.Keep(div.run(nil, nil, self, other))
+	quotient := s.Track(div.run(nil, nil, self, other))
 	s.Do(func() error { _, err := trunc.run(quotient, nil, quotient); return err })
 	if s.Err != nil || out == nil {
-		return s.Give(quotient)
+		return s.Return(quotient)
 	}
 	to := tensoriter.Output{Op: s.Op, Out: out, DType: quotient.DType()}
 	err := to.Broadcast(self, other)

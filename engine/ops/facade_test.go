@@ -12,7 +12,7 @@ import (
 )
 
 // ctx is the dispatcher, through which these tests call every operator.
-var ctx dispatch.Ctx
+var ctx dispatch.Context
 
 // The addend and the scale of products in tests that do not depend on them.
 var zero, unscale = dtype.IntScalar(0), dtype.IntScalar(1)

@@ -17,11 +17,11 @@ import (
 
 // fileBytes returns a file as a uint8 tensor.
 func fileBytes(op string, size int64, write func(io.WriterAt) error) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	t := s.Keep(tensor.Empty(op, []int64{size}, dtype.Uint8, device.Host))
+	t := s.Track(tensor.Empty(op, []int64{size}, dtype.Uint8, device.Host))
 	s.Do(func() error { return write(file.Buffer(t.Storage().Bytes())) })
-	return s.Give(t)
+	return s.Return(t)
 }
 
 // fileSource returns the file with the bytes of a tensor.

@@ -42,12 +42,12 @@ func nextafterSixteen(to, self, other *tensor.Tensor) error {
 	if to.DType() == dtype.BFloat16 {
 		infinity = 0x7f80
 	}
-	s := within("nextafter")
+	s := newScope("nextafter")
 	defer s.Close()
 	var bits [3]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{to, self, other} {
-		if t = s.Keep(converted(s.Op, t, to.DType())); s.Err == nil {
-			bits[i] = s.Keep(view.Raw(s.Op, t, t.Sizes(), t.Strides()))
+		if t = s.Track(converted(s.Op, t, to.DType())); s.Err == nil {
+			bits[i] = s.Track(view.Raw(s.Op, t, t.Sizes(), t.Strides()))
 		}
 	}
 	if s.Err == nil {
@@ -70,13 +70,13 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsFloatingPoint() && other.DType() == dtype.Bool || self.DType().IsComplex() && half {
 		return nil, status.NotImplementedf("ldexp: not implemented for self of dtype %v and other of dtype %v", self.DType(), other.DType())
 	}
-	s := within("ldexp")
+	s := newScope("ldexp")
 	defer s.Close()
 	if d := resultType(self, other); self.DType().IsFloatingPoint() && other.DType().Category() < dtype.Floating {
 		if d.Compute() == d {
 			return ldexp.runIn(d, out, nil, self, other)
 		}
-		product := s.Keep(ldexp.runIn(d.Compute(), nil, nil, self, other)) // 16 bits do not hold every exponent
+		product := s.Track(ldexp.runIn(d.Compute(), nil, nil, self, other)) // 16 bits do not hold every exponent
 		if product = s.cast(product, d); s.Err != nil {
 			return nil, s.Err
 		}
@@ -95,7 +95,7 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
-	power := s.Keep(pow.runIn(d, nil, nil, two, other))
+	power := s.Track(pow.runIn(d, nil, nil, two, other))
 	return s.Last(func() (*tensor.Tensor, error) { return mul.runIn(d, out, nil, self, power) })
 }
 
@@ -148,7 +148,7 @@ func (p *pointwise) scale(out, self *tensor.Tensor, by float64) (*tensor.Tensor,
 	if self.DType().IsComplex() {
 		return nil, status.NotImplementedf("%s: is not supported for complex tensors, but self has dtype %v", p.name, self.DType())
 	}
-	s := within(p.name)
+	s := newScope(p.name)
 	defer s.Close()
 	number := s.Number(dtype.FloatScalar(by))
 	return s.Last(func() (*tensor.Tensor, error) { return p.runIn(self.DType(), out, nil, self, number) })

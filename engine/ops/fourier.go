@@ -119,7 +119,7 @@ func byStride(t *tensor.Tensor, dims []int) []int {
 // transform computes a transform along dims, the fastest last. The result is laid out as in PyTorch: the transformed dimensions are innermost, in
 // their order, and the others follow the order of self's strides.
 func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	var batch []int
 	for i := range self.Dim() {
@@ -141,5 +141,5 @@ func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtyp
 	s.Do(func() error {
 		return backend.On(out).Fourier(op, backend.Fourier{To: out, From: self, Dims: dims, Inverse: inverse, Scale: scale})
 	})
-	return s.Give(out)
+	return s.Return(out)
 }

@@ -71,13 +71,13 @@ func GeneratorSetOffset(self *random.Generator, offset int64) error { return sel
 // GeneratorGetState returns a generator's state as bytes.
 func GeneratorGetState(self *random.Generator) (*tensor.Tensor, error) {
 	state := self.State()
-	s := within("generator_get_state")
+	s := newScope("generator_get_state")
 	defer s.Close()
-	bytes := s.Keep(tensor.Empty(s.Op, []int64{int64(len(state))}, dtype.Uint8, device.Host))
+	bytes := s.Track(tensor.Empty(s.Op, []int64{int64(len(state))}, dtype.Uint8, device.Host))
 	s.Do(func() error {
 		return backend.On(bytes).Write(s.Op, backend.Writing{To: bytes, Set: func(to []byte) { copy(to, state) }})
 	})
-	return s.Give(bytes)
+	return s.Return(bytes)
 }
 
 // GeneratorSetState continues from a state.
@@ -85,7 +85,7 @@ func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	if state.DType() != dtype.Uint8 {
 		return status.Typef("generator_set_state: expected a uint8 tensor, but got %v", state.DType())
 	}
-	s := within("generator_set_state")
+	s := newScope("generator_set_state")
 	defer s.Close()
 	bytes := s.cast(state, dtype.Uint8)
 	if s.Err != nil {

@@ -37,9 +37,9 @@ func elementAt(t *tensor.Tensor, i int64) unsafe.Pointer {
 
 // rowMajorCopy is a copy of t in dtype d and row-major order.
 func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	return s.Give(s.contiguousCopy(t, d))
+	return s.Return(s.contiguousCopy(t, d))
 }
 
 // ramp returns a contiguous tensor of fixed, unevenly spaced values around 0.

@@ -32,7 +32,7 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	if self.Numel() == 0 {
 		return tensor.Zeros(op, []int64{minlength}, dtype.Int64, self.Device())
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	in := s.cast(self, d)
 	least, most := s.bounds(in)
@@ -53,12 +53,12 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 			result = dtype.Float32
 		}
 	}
-	counts := s.Keep(tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device()))
+	counts := s.Track(tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device()))
 	if weights != nil {
 		weights = s.cast(weights, compute)
 	}
 	s.Do(func() error { return backend.On(in).Count(op, backend.Counting{To: counts, In: in, Weights: weights}) })
-	return s.Give(s.cast(counts, result))
+	return s.Return(s.cast(counts, result))
 }
 
 // Histc counts the elements in equal bins from low to high, or from the smallest to the largest where both are 0.
@@ -71,7 +71,7 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	if err := tensoriter.SameDType(op, out, d); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if bins <= 0 {
 		return nil, status.Runtimef("%s: bins must be > 0, but got %d", op, bins)
@@ -105,7 +105,7 @@ func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, densit
 }
 
 func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) (hist, binEdges *tensor.Tensor, err error) {
-	s := within("histogram")
+	s := newScope("histogram")
 	defer s.Close()
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
 		return nil, nil, err
@@ -148,7 +148,7 @@ func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, w
 }
 
 func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how backend.Bin, edges func(*scope, *tensor.Tensor) []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	s := within("histogramdd")
+	s := newScope("histogramdd")
 	defer s.Close()
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor should have at least 2 dimensions, got shape %v", s.Op, self.Sizes())
@@ -233,7 +233,7 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 			}
 			from, to = from-wide, to+wide
 		}
-		edges[i] = s.Keep(Linspace(nil, dtype.FloatScalar(from), dtype.FloatScalar(to), n+1, d, tensor.Strided, values.Device()))
+		edges[i] = s.Track(Linspace(nil, dtype.FloatScalar(from), dtype.FloatScalar(to), n+1, d, tensor.Strided, values.Device()))
 	}
 	return edges
 }
@@ -244,7 +244,7 @@ func (s *scope) bounds(t *tensor.Tensor) (from, to dtype.Scalar) {
 		return from, to
 	}
 	least, most, err := Aminmax(nil, nil, t, NoInt, false)
-	least, most = s.Keep(least, err), s.Keep(most, nil)
+	least, most = s.Track(least, err), s.Track(most, nil)
 	return s.item(least), s.item(most)
 }
 
@@ -279,7 +279,7 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 	for i, e := range edges {
 		bins[i] = e.Numel() - 1
 	}
-	sums := s.Keep(tensor.Zeros(s.Op, bins, dtype.Float64, values.Device()))
+	sums := s.Track(tensor.Zeros(s.Op, bins, dtype.Float64, values.Device()))
 	in := s.cast(values, d)
 	if weight != nil {
 		weight = s.cast(weight, d)

@@ -148,7 +148,7 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 	if s.Err = reachable(s.Op, self, selectors); s.Err != nil {
 		return nil, nil
 	}
-	return s.Keep(view.As(s.Op, self, g)), selectors
+	return s.Track(view.As(s.Op, self, g)), selectors
 }
 
 // reachable returns an error for index tensors on a device other than self's. Those of the CPU go with any: their positions are found there.
@@ -200,7 +200,7 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 	}
 	for i := range axes {
 		if p := &axes[i].positions; (*p).Device() != base.Device() && backend.Known(base) {
-			*p = s.Keep(cloned(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
+			*p = s.Track(cloned(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
 		}
 	}
 	if s.Err != nil {
@@ -247,9 +247,9 @@ func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []i
 		}
 		strides := make([]int64, len(a.sizes))
 		copy(strides[before:], full.Strides())
-		return s.Keep(full.View(s.Op, a.sizes, strides, full.Offset()))
+		return s.Track(full.View(s.Op, a.sizes, strides, full.Offset()))
 	}
-	a.inputs = append(a.inputs, s.Keep(tensor.EmptyStrided(s.Op, a.sizes, a.strides, base.DType(), device.Device{Type: device.Meta, Index: -1})))
+	a.inputs = append(a.inputs, s.Track(tensor.EmptyStrided(s.Op, a.sizes, a.strides, base.DType(), device.Device{Type: device.Meta, Index: -1})))
 	for _, x := range axes {
 		a.inputs = append(a.inputs, spread(x.positions))
 	}
@@ -257,7 +257,7 @@ func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []i
 		a.step, a.size, a.index = axes[0].stride, axes[0].size, a.inputs[1]
 		return
 	}
-	sum := s.Keep(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
+	sum := s.Track(tensor.Zeros(s.Op, common, dtype.Int64, base.Device()))
 	a.step, a.size = 1, 1
 	for _, x := range axes {
 		s.Do(func() error {
@@ -301,13 +301,13 @@ func shapesOf(axes []axis) string {
 
 // IndexGet reads self[index].
 func IndexGet(self *tensor.Tensor, items []IndexItem) (*tensor.Tensor, error) {
-	s := within("index")
+	s := newScope("index")
 	defer s.Close()
 	base, selectors := s.basic(self, items)
 	if len(selectors) > 0 {
-		return s.Give(s.readAdvanced(base, selectors))
+		return s.Return(s.readAdvanced(base, selectors))
 	}
-	return s.Give(base)
+	return s.Return(base)
 }
 
 func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
@@ -321,7 +321,7 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 	if s.Err != nil {
 		return nil
 	}
-	out := s.Keep(tensoriter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
+	out := s.Track(tensoriter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
 	if s.Err == nil {
 		a.read(s, out, base)
 	}
@@ -357,7 +357,7 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 	if nowhere(items) {
 		return nil
 	}
-	s := within("index_put_")
+	s := newScope("index_put_")
 	defer s.Close()
 	base, selectors := s.basic(self, items)
 	if s.Err != nil {
@@ -382,11 +382,11 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 	if nowhere(items) {
 		return nil
 	}
-	s := within("index_put_")
+	s := newScope("index_put_")
 	defer s.Close()
 	// As in PyTorch, leading dimensions of size 1 of the value do not count.
 	lead := shape.LeadingOnes(value.Sizes())
-	stripped := s.Keep(view.Squeeze(s.Op, nil, value, func(d int) bool { return d < lead }))
+	stripped := s.Track(view.Squeeze(s.Op, nil, value, func(d int) bool { return d < lead }))
 	if s.Err != nil {
 		return s.Err
 	}
@@ -488,7 +488,7 @@ func unfit(op string, value *tensor.Tensor, sizes []int64) error {
 
 // IndexPut writes values to the elements that one index tensor for each leading dimension, or nil, names.
 func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
-	s := within("index_put")
+	s := newScope("index_put")
 	defer s.Close()
 	given, err := byDimension(s.Op, self, indices)
 	if err != nil {

@@ -48,7 +48,7 @@ func (a *indexed) combiningIn(s *scope, k *kernel.Kernel, self, source *tensor.T
 	if s.Err != nil {
 		return nil
 	}
-	to := s.Keep(self.View(s.Op, a.sizes, a.strides, self.Offset()))
+	to := s.Track(self.View(s.Op, a.sizes, a.strides, self.Offset()))
 	return func() { a.run(s, k, [3]*tensor.Tensor{to, a.index, from}) }
 }
 
@@ -101,7 +101,7 @@ func (a *indexed) isSparse(self *tensor.Tensor) bool {
 
 // combiningAll is combining in a copy of self in dtype d.
 func (a *indexed) combiningAll(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
-	wide := s.Keep(tensor.EmptyStrided(s.Op, self.Sizes(), self.Strides(), d, self.Device()))
+	wide := s.Track(tensor.EmptyStrided(s.Op, self.Sizes(), self.Strides(), d, self.Device()))
 	join := a.combiningIn(s, k, wide, s.converted(source, d))
 	return func() {
 		s.copy(wide, self)
@@ -155,11 +155,11 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 	}
 	// Index elements of any sign become positions, in memory that no other thread writes to.
 	zero := s.expand(s.single(dtype.IntScalar(0), dtype.Int64, a.index.Device()), sizes)
-	named := s.Keep(tensor.Empty(s.Op, sizes, dtype.Int64, a.index.Device()))
+	named := s.Track(tensor.Empty(s.Op, sizes, dtype.Int64, a.index.Device()))
 	if s.Err != nil {
 		return nil, nil
 	}
-	from := s.Keep(a.index.View(s.Op, sizes, a.index.Strides(), a.index.Offset()))
+	from := s.Track(a.index.View(s.Op, sizes, a.index.Strides(), a.index.Offset()))
 	s.Do(func() error {
 		return backend.On(named).Indexed(s.Op, backend.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check})
 	})
@@ -172,8 +172,8 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 		return nil, nil
 	}
 	groups, err := backend.On(named).Unique(s.Op, backend.Distinct{Kernel: uniqueKernel, In: column, Inverse: numbers})
-	positions = s.Keep(groups.Rows, err)
-	s.Keep(groups.Counts, nil)
+	positions = s.Track(groups.Rows, err)
+	s.Track(groups.Counts, nil)
 	if s.Err != nil {
 		return nil, nil
 	}

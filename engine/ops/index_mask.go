@@ -22,7 +22,7 @@ func (s *scope) flatNonzero(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(backend.On(mask).Select(s.Op, backend.Selection{Mask: mask}))
+	return s.Track(backend.On(mask).Select(s.Op, backend.Selection{Mask: mask}))
 }
 
 // nonzeroColumns lists the positions of t's elements that are not zero, one tensor for each dimension.
@@ -43,7 +43,7 @@ func (s *scope) nonzeroColumns(t *tensor.Tensor) []*tensor.Tensor {
 
 // Nonzero lists the positions of the elements that are not zero, a row for each.
 func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("nonzero")
+	s := newScope("nonzero")
 	defer s.Close()
 	flat := s.flatNonzero(self)
 	if s.Err != nil {
@@ -53,7 +53,7 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	rows, sizes, strides := flat, []int64{flat.Numel(), int64(self.Dim())}, []int64{1, flat.Numel()}
 	if self.Dim() == 1 {
 		s.Err = rows.SetGeometry(s.Op, sizes, strides, 0)
-	} else if rows = s.Keep(tensor.EmptyStrided(s.Op, sizes, strides, dtype.Int64, self.Device())); s.Err == nil {
+	} else if rows = s.Track(tensor.EmptyStrided(s.Op, sizes, strides, dtype.Int64, self.Device())); s.Err == nil {
 		s.Err = backend.On(flat).Unravel(s.Op, backend.Coordinates{Numbers: flat, Sizes: self.Sizes(), To: rows})
 	}
 	return s.result(out, rows, self)
@@ -61,10 +61,10 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.
 func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
-	s := within("nonzero")
+	s := newScope("nonzero")
 	defer s.Close()
 	places := s.vector(self)
-	return s.GiveAll(s.nonzeroColumns(places))
+	return s.ReturnAll(s.nonzeroColumns(places))
 }
 
 // UnravelIndex turns row-major numbers into coordinates, a tensor for each dimension of shape.
@@ -77,7 +77,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	order := shape.Permutation(indices.Sizes(), indices.Strides())
 	turned := s.permute(indices, order...)
@@ -119,7 +119,7 @@ func (s *scope) selectByMask(self, mask *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(backend.On(from, set).Select(s.Op, backend.Selection{Mask: set, From: from}))
+	return s.Track(backend.On(from, set).Select(s.Op, backend.Selection{Mask: set, From: from}))
 }
 
 func wantBool(op string, mask *tensor.Tensor) error {
@@ -136,7 +136,7 @@ func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	if err = cmp.Or(oneDevice(op, self, mask), wantBool(op, mask), err); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	return s.result(out, s.selectByMask(s.expand(self, sizes), s.expand(mask, sizes)), self, mask)
 }
@@ -186,12 +186,12 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if out == nil {
 		to := s.contiguousCopy(s.expand(self, sizes), self.DType())
 		s.fillByMask(to, mask, value)
-		return s.Give(to)
+		return s.Return(to)
 	}
 	if s.Err = cmp.Or(tensoriter.Fits(op, self, sizes), tensoriter.Fillable(op, out)); s.Err == nil {
 		s.Err = expanded(op, out)
@@ -216,7 +216,7 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	base := self
 	if out == nil {

@@ -320,7 +320,7 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 					func(s *scope) { place.write(s, x, source) },
 					func(s *scope) { place.combine(s, scatterAdd, x, source) },
 				} {
-					s := within("test")
+					s := newScope("test")
 					use(s)
 					assert.ErrorContains(t, s.Err, "is out of bounds for size 3")
 					s.Close()

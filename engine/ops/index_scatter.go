@@ -66,7 +66,7 @@ func (s *scattering) prepare(self *tensor.Tensor, dim int64, index, source *tens
 			return status.Runtimef("%s: expected index %v to be no larger than src %v in any dimension", op, index.Sizes(), source.Sizes())
 		}
 	}
-	s.source = s.Keep(s.source.View(op, flat.Sizes(), s.source.Strides(), s.source.Offset()))
+	s.source = s.Track(s.source.View(op, flat.Sizes(), s.source.Strides(), s.source.Offset()))
 	return s.Err
 }
 
@@ -154,8 +154,8 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	// Reductions of several steps use a temporary on devices, where any launch may fail.
 	steps := (name == "mean" || !includeSelf) && work.Device().Type != device.CPU
 	if d := s.accumulates(k, name, work); d != work.DType() || steps {
-		wide := s.Keep(cloned(s.Op, work, d, work.Device(), shape.Preserve))
-		s.source = s.Keep(converted(s.Op, s.source, d))
+		wide := s.Track(cloned(s.Op, work, d, work.Device(), shape.Preserve))
+		s.source = s.Track(converted(s.Op, s.source, d))
 		s.join(k, wide, name, includeSelf)
 		s.copy(work, wide)
 		return
@@ -205,7 +205,7 @@ func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tenso
 	if s.Err != nil {
 		return nil
 	}
-	counts := s.Keep(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
+	counts := s.Track(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
 	one := s.single(dtype.IntScalar(1), dtype.Int64, work.Device())
 	if s.Err == nil {
 		placeAlong(counts, s.d, s.index).combine(&s.scope, scatterAdd, counts, one)
@@ -243,7 +243,7 @@ func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run f
 	if err := checkFits(op, value, self.DType()); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	source := s.expand(s.single(value, self.DType(), self.Device()), index.Sizes())
 	return s.Last(func() (*tensor.Tensor, error) { return run(source) })
@@ -366,7 +366,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 		}
 	}
 	size := sizeAt(self, d)
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	at := s.positions(index, size, true, indexError(op, d, size))
 	if s.Err == nil && out != nil && index.Numel() > 0 {
@@ -404,7 +404,7 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	case self.Numel() == 0 && index.Numel() > 0:
 		return nil, status.Indexf("%s: cannot put elements into an empty tensor", op)
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	at := s.positions(s.cast(index, index.DType()), self.Numel(), true, elementError(op, self))
 	writable := func(op string, out *tensor.Tensor) error {

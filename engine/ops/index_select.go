@@ -41,7 +41,7 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 			return nil, err
 		}
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	size, refusal := sizeAt(self, d), runtimeError(op, d, sizeAt(self, d))
 	var at *tensor.Tensor
@@ -112,7 +112,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 	} else if index.Numel() != 1 {
 		return nil, status.Runtimef("%s: index to scalar can have only 1 value, got %d values", op, index.Numel())
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	full := s.along(s.positions(index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d))), sizes, d)
 	return s.read(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full, nil) })
@@ -127,7 +127,7 @@ func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Numel() == 0 && index.Numel() > 0 {
 		return nil, status.Indexf("%s: cannot do a non-empty take() from an empty tensor", op)
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	at := s.positions(index, self.Numel(), true, elementError(op, self))
 	flat := s.reshape(self, self.Numel())
@@ -145,7 +145,7 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 	if err := cmp.Or(oneDevice(op, self, indices), wantIndex(op, indices, false)); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if dim.IsNone() {
 		flat, index := s.reshape(self, self.Numel()), s.reshape(indices, indices.Numel())

@@ -69,11 +69,11 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 	if err := joinedStrides(&to, tensors); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	lines := shape.Product(sizes[:d]) == 1 && alike(tensors) && to.Strides == nil
 	if out != nil && !lines && !slices.Equal(out.Sizes(), sizes) { // preparations that can fail come before out is resized
-		made := s.Keep(cat(op, nil, tensors, dim))
+		made := s.Track(cat(op, nil, tensors, dim))
 		return s.Last(func() (*tensor.Tensor, error) { return deliver(to, made, tensors) })
 	}
 	if err := to.Open(tensors...); err != nil {
@@ -161,11 +161,11 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 		}
 		return to.Done(err)
 	}
-	s := within("stack")
+	s := newScope("stack")
 	defer s.Close()
 	views := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
-		if views[i] = s.Keep(Unsqueeze(nil, t, int64(d))); s.Err != nil {
+		if views[i] = s.Track(Unsqueeze(nil, t, int64(d))); s.Err != nil {
 			return nil, s.Err
 		}
 	}
@@ -214,9 +214,9 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	if n == 0 {
 		from = 0
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	index := s.Keep(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, self.Device()))
+	index := s.Track(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, self.Device()))
 	s.Do(func() error {
 		return backend.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
 	})
@@ -228,7 +228,7 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 		place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
 		place.read(s, out, self)
 	}
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // listCombinations writes the combinations of r of n indices, with adjacent indices at least gap apart.

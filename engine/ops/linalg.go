@@ -160,7 +160,7 @@ func finish(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Ten
 	}
 	if !slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }) {
 		for i, t := range made {
-			r[i], _ = s.Give(t)
+			r[i], _ = s.Return(t)
 		}
 		return r, nil
 	}
@@ -195,7 +195,7 @@ func finish(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Ten
 // FinishCast hands a result over, or writes it to an out of any dtype that it can be cast to.
 func FinishCast(s *owner.Scope, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
-		return s.Give(t)
+		return s.Return(t)
 	}
 	to := resultIn(s.Op, out, t)
 	to.Exact = false

@@ -18,7 +18,7 @@ func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors boo
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	a, info := s.inColumns(self), s.infos(self, shape.Batch(self.Sizes()))
 	if s.Err == nil {
@@ -39,7 +39,7 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 	if !pivot {
 		return nil, nil, nil, status.NotImplementedf("%s: LU without pivoting is not implemented on the CPU; leave pivot=True", op)
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	rows, columns := shape.Matrix(a.Sizes())
 	lu, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
@@ -56,7 +56,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	if pivots.Dim() == 0 || !pivots.DType().IsIntegral() {
 		return nil, status.Runtimef("%s: expected LU_pivots to be vectors of integers, got shape %v and dtype %v; pass the pivots that lu_factor returns", op, pivots.Sizes(), pivots.DType())
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	last := pivots.Dim() - 1
 	count := pivots.Sizes()[last]
@@ -66,7 +66,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	whole := s.cast(pivots, dtype.Int64)
 	order := s.empty(pivots, dtype.Int64, shape.Append(pivots.Sizes()[:last], n)...)
 	if s.Err != nil || !backend.Known(pivots) {
-		return s.Give(order)
+		return s.Return(order)
 	}
 	exchanges, err := backend.Ints(op, whole)
 	if err != nil {
@@ -90,7 +90,7 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 			}
 		})
 	})
-	return s.Give(order)
+	return s.Return(order)
 }
 
 // LinalgInvEx returns the inverse of matrices.
@@ -99,7 +99,7 @@ func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tens
 	if err := CheckSquare(op, "A", a); err != nil {
 		return nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	inverse, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
 	s.linear(backend.LinearAlgebra{Task: backend.Invert, A: inverse, Info: info})
@@ -114,7 +114,7 @@ func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	a, info, pivots := s.inColumns(self), s.infos(self, shape.Batch(self.Sizes())), s.infos(self, self.Sizes()[:self.Dim()-1])
 	if s.Err == nil {
@@ -132,7 +132,7 @@ func Geqrf(outA, outTau, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, e
 	if err := CheckMatrices(op, "input", self); err != nil {
 		return nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	a, tau := s.reflected(self)
 	r, err := s.finishedCast([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.rounded(a, self.DType()), s.rounded(tau, self.DType()))
@@ -154,7 +154,7 @@ func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tenso
 	if err := cmp.Or(CheckMatrices(op, "A", a), CheckWord(op, "mode", mode, "reduced", "complete", "r")); err != nil {
 		return nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	rows, columns := shape.Matrix(a.Sizes())
 	short := min(rows, columns)
@@ -231,7 +231,7 @@ func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, e
 	if err := checkReflections(op, input, tau); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	q := s.inColumns(input)
 	s.formed(q, s.cast(tau, tau.DType().Compute()))
@@ -263,7 +263,7 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 	if err := CheckInexact(op, "input", self); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	b := s.inColumns(other)
 	if tau.Numel() > 0 {

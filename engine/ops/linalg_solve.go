@@ -25,7 +25,7 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 	if !vector && b.Dim() < 2 {
 		return nil, nil, status.Runtimef("%s: B must have at least 2 dimensions, or be vectors, got shape %v", op, b.Sizes())
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	from, right := a, b
 	if vector {
@@ -96,7 +96,7 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	x := s.inColumns(s.overBatch(b, batch))
 	a := s.inColumns(s.overBatch(self, batch))
@@ -123,7 +123,7 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	rowsOf := s.cast(pivots, dtype.Int32)
 	s.Do(func() error { return checkRows(op, rowsOf, n) })
@@ -161,7 +161,7 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	if err := cmp.Or(CheckMatrices(op, "input", self), checkAlike(op, []string{"input", "other"}, self, b), CheckWord(op, "driver", driver, "", "gels", "gelsy", "gelsd", "gelss")); err != nil {
 		return nil, nil, nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	vector := IsVector(self, b)
 	right := b

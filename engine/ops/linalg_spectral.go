@@ -16,7 +16,7 @@ func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (*tenso
 	if err := cmp.Or(CheckSquare(op, "A", self), checkTriangle(op, uplo)); err != nil {
 		return nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	values, vectors := s.hermitian(self, uplo, true)
 	r, err := s.finished([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.rounded(values, self.DType().ToReal()), s.rounded(vectors, self.DType()))
@@ -29,7 +29,7 @@ func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (*tensor.Tensor, erro
 	if err := cmp.Or(CheckSquare(op, "A", self), checkTriangle(op, uplo)); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	values, _ := s.hermitian(self, uplo, false)
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, self.DType().ToReal()))
@@ -58,7 +58,7 @@ func LinalgEig(outValues, outVectors, self *tensor.Tensor) (*tensor.Tensor, *ten
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	values, vectors := s.general(self, true)
 	d := self.DType().ToComplex()
@@ -72,7 +72,7 @@ func LinalgEigvals(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := CheckSquare(op, "A", self); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	values, _ := s.general(self, false)
 	return FinishCast(&s.Scope, out, s.rounded(values, self.DType().ToComplex()))
@@ -108,7 +108,7 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 	if err := checkDriver(op, driver); err != nil {
 		return nil, nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	rows, columns := shape.Matrix(a.Sizes())
 	left, right := min(rows, columns), min(rows, columns)
@@ -139,7 +139,7 @@ func LinalgSvdvals(out, a *tensor.Tensor, driver string) (*tensor.Tensor, error)
 	if err := checkDriver(op, driver); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	values := s.singular(a, nil, nil)
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, a.DType().ToReal()))

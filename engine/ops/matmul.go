@@ -27,7 +27,7 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 	if err := checkProduct(op, out, self, a, b, sizes); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	to, err := productOutput(op, out, a, b, sizes, alpha, beta)
 	if err == nil {
@@ -200,7 +200,7 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	if batch1.DType().IsReducedFloat() && s[0] > 0 {
 		return addbmmEach(out, self, batch1, batch2, beta, alpha)
 	}
-	e := within("addbmm")
+	e := newScope("addbmm")
 	defer e.Close()
 	a := e.reshape(e.permute(batch1, 1, 0, 2), rows, inner)
 	b := e.reshape(batch2, inner, cols)
@@ -215,7 +215,7 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 	if err := checkInPlace("addbmm", out, self, sizes); err != nil {
 		return nil, err
 	}
-	s := within("addbmm")
+	s := newScope("addbmm")
 	defer s.Close()
 	sum := self
 	for i := range batch1.Sizes()[0] {
@@ -223,7 +223,7 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 		if s.Err != nil {
 			return nil, s.Err
 		}
-		sum = s.Keep(Addmm(nil, sum, a, b, beta, alpha))
+		sum = s.Track(Addmm(nil, sum, a, b, beta, alpha))
 		beta = unscale
 		if s.Err != nil {
 			return nil, s.Err
@@ -269,7 +269,7 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	if err != nil {
 		return to.Done(err)
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	c, b := s.column(to.To), s.column(vec)
 	if self != nil && self.Dim() == 1 {
@@ -334,7 +334,7 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	if d == dtype.Bool {
 		alpha, beta = dtype.BoolScalar(alpha.Bool()), dtype.BoolScalar(beta.Bool())
 	}
-	s := within("addr")
+	s := newScope("addr")
 	defer s.Close()
 	if s.Err = oneDevice("addr", vec1, vec2, self); s.Err != nil {
 		return nil, s.Err
@@ -375,7 +375,7 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	case self.Dim() == 2 && other.Dim() == 2:
 		return Mm(out, self, other)
 	}
-	s := within("matmul")
+	s := newScope("matmul")
 	defer s.Close()
 	a, b := self, other
 	if a.Dim() == 1 {
@@ -424,7 +424,7 @@ func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(matrixProduct(s.Op, nil, nil, a, b, sizes, unscale, zero))
+	return s.Track(matrixProduct(s.Op, nil, nil, a, b, sizes, unscale, zero))
 }
 
 // batched broadcasts t's batch dimensions and joins them into one.
@@ -433,7 +433,7 @@ func (s *scope) batched(t *tensor.Tensor, batch []int64, count int64) *tensor.Te
 		return nil
 	}
 	matrix := t.Sizes()[t.Dim()-2:]
-	wide := s.Keep(view.Expand(s.Op, t, append(slices.Clone(batch), matrix...)))
+	wide := s.Track(view.Expand(s.Op, t, append(slices.Clone(batch), matrix...)))
 	return s.reshape(wide, count, matrix[0], matrix[1])
 }
 
@@ -450,11 +450,11 @@ func Linears(self, weight, bias *tensor.Tensor) bool {
 
 // Linear computes self @ weight.T + bias. It avoids the intermediate ops of the decomposition, which take longer than small products.
 func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	to := s.empty(self, self.DType(), self.Sizes()[0], weight.Sizes()[0])
 	s.Do(func() error {
 		return backend.On(to).Product(op, backend.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale})
 	})
-	return s.Give(to)
+	return s.Return(to)
 }

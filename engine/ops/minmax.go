@@ -74,9 +74,9 @@ func extremeOfAll(op string, r reducer, out, self *tensor.Tensor) (*tensor.Tenso
 	if out == nil || out.DType() == self.DType() {
 		return extreme(op, r, out, self, nil, false)
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	made := s.Keep(extreme(op, r, nil, self, nil, false))
+	made := s.Track(extreme(op, r, nil, self, nil, false))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -169,7 +169,7 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	if err := checkNotEmpty(op, self, mask, false); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	from := self
 	if dim.IsNone() {

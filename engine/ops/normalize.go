@@ -19,7 +19,7 @@ type normalization struct {
 
 // normalizing begins a normalization of self with parameters, which are converted to the dtype that it is computed in.
 func normalizing(op string, self *tensor.Tensor, parameters ...*tensor.Tensor) *normalization {
-	n := &normalization{scope: within(op)}
+	n := &normalization{scope: newScope(op)}
 	if !self.DType().IsFloatingPoint() {
 		n.Fail(status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, self.DType()))
 		return n
@@ -109,7 +109,7 @@ func (n *normalization) laid(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if n.Err != nil || t.DType() == d && shape.IsFormat(t.Sizes(), t.Strides(), n.format) {
 		return t
 	}
-	return n.Keep(cloned(n.Op, t, d, t.Device(), n.format))
+	return n.Track(cloned(n.Op, t, d, t.Device(), n.format))
 }
 
 // like creates a tensor like t in the format.
@@ -149,7 +149,7 @@ func (n *normalization) forward(self, weight, bias, mean, rstd *tensor.Tensor) (
 		n.ofNothing()
 	}
 	n.Do(func() error { return backend.On(n.In).Normalize(n.Op, n.Normalization) })
-	list, err = n.GiveAll(list)
+	list, err = n.ReturnAll(list)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -204,7 +204,7 @@ func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor,
 			gradients[2-i] = t
 		}
 	}
-	if gradients, err = n.GiveAll(gradients); err != nil {
+	if gradients, err = n.ReturnAll(gradients); err != nil {
 		return nil, nil, nil, err
 	}
 	return gradients[0], gradients[1], gradients[2], nil

@@ -12,9 +12,9 @@ import (
 
 // pinnedLike makes a tensor of self's geometry in pinned memory of the host.
 func pinnedLike(op string, self *tensor.Tensor, d dtype.DType, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	like := s.Keep(emptyLike(op, self, d, device.Device{Type: device.Meta, Index: -1}, f))
+	like := s.Track(emptyLike(op, self, d, device.Device{Type: device.Meta, Index: -1}, f))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -34,11 +34,11 @@ func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Storage().Pinned() {
 		return self.Alias(), nil
 	}
-	s := within("pin_memory")
+	s := newScope("pin_memory")
 	defer s.Close()
-	out := s.Keep(pinnedLike(s.Op, self, self.DType(), shape.Preserve))
+	out := s.Track(pinnedLike(s.Op, self, self.DType(), shape.Preserve))
 	s.copy(out, self)
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // IsPinned reports whether the memory of self is pinned.
@@ -52,7 +52,7 @@ func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 	if self.Pinned() {
 		return self.Retain(), nil
 	}
-	s := within("pin_memory")
+	s := newScope("pin_memory")
 	defer s.Close()
 	size := []int64{self.Nbytes()}
 	from := s.Step(func() (*tensor.Tensor, error) {
@@ -71,14 +71,14 @@ func StorageIsPinned(self *storage.Storage) (bool, error) { return self.Pinned()
 
 // moved copies self without waiting for the device: a copy to the host goes to pinned memory.
 func moved(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	var out *tensor.Tensor
 	if dev.Type == device.CPU && self.Device().Type != device.CPU && backend.Known(self) {
-		out = s.Keep(pinnedLike(op, self, d, f))
+		out = s.Track(pinnedLike(op, self, d, f))
 	} else {
-		out = s.Keep(emptyLike(op, self, d, dev, f))
+		out = s.Track(emptyLike(op, self, d, dev, f))
 	}
 	s.Do(func() error { return backend.On(out, self).Copy(op, backend.Copying{To: out, From: self, Async: true}) })
-	return s.Give(out)
+	return s.Return(out)
 }

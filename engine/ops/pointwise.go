@@ -107,7 +107,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		values(compute, w.Params)
 	}
 	if compute != common {
-		s := within(p.name)
+		s := newScope(p.name)
 		defer s.Close()
 		if inputs = p.promoted(s, common, inputs); s.Err != nil {
 			return to.Done(s.Err)
@@ -165,9 +165,9 @@ func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tens
 // rounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own
 // dtype first.
 func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(p.name)
+	s := newScope(p.name)
 	defer s.Close()
-	narrow := s.Keep(p.runIn(common, nil, values, inputs...))
+	narrow := s.Track(p.runIn(common, nil, values, inputs...))
 	s.copy(to, narrow)
 	return s.in(to)
 }

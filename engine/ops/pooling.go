@@ -38,7 +38,7 @@ func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation
 	p.Results = p.like(self, sizes, self.DType(), format)
 	p.Indices = p.like(self, sizes, dtype.Int64, format)
 	p.launch()
-	return p.GiveBoth(p.Results, p.Indices)
+	return p.ReturnBoth(p.Results, p.Indices)
 }
 
 // NnFractionalLargest returns the largest element of each window, with window positions from samples, and its position in the image.
@@ -61,7 +61,7 @@ func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (val
 		})
 	}
 	p.launch()
-	return p.GiveBoth(p.Results, p.Indices)
+	return p.ReturnBoth(p.Results, p.Indices)
 }
 
 // NnAddAtPlaces scatters the values of windows to zeros of the given sizes, at the positions in indices.
@@ -144,7 +144,7 @@ type pooler struct {
 }
 
 func pool(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) *pooler {
-	return &pooler{*within(op), backend.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
+	return &pooler{*newScope(op), backend.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
 }
 
 // laid returns t in a format that kernels read.
@@ -178,7 +178,7 @@ func (p *pooler) like(t *tensor.Tensor, sizes []int64, d dtype.DType, format sha
 // run launches the kernel and returns made.
 func (p *pooler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
 	p.launch()
-	return p.Give(made)
+	return p.Return(made)
 }
 
 func (p *pooler) launch() {

@@ -34,7 +34,7 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 	if err != nil {
 		return "", err
 	}
-	s := within("to_string")
+	s := newScope("to_string")
 	defer s.Close()
 	shown := Shown(&s.Scope, self)
 	if s.Err != nil {

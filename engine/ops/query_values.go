@@ -49,9 +49,9 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 		if diagonals > 1 {
 			next = (sizes[1] + 1) * row
 		}
-		s := within(op)
+		s := newScope(op)
 		defer s.Close()
-		part := s.Keep(self.View(op, []int64{diagonals, count}, []int64{next, step}, self.Offset()+start*row))
+		part := s.Track(self.View(op, []int64{diagonals, count}, []int64{next, step}, self.Offset()+start*row))
 		if s.Err != nil {
 			return s.Err
 		}
@@ -74,7 +74,7 @@ func NnCounts(self *tensor.Tensor) ([]int64, error) {
 	if self.Dim() != 1 || self.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: self must be a vector of int64, but has sizes %v, of %v", op, self.Sizes(), self.DType())
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	whole := s.cast(self, dtype.Int64)
 	if s.Err != nil {

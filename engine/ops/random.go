@@ -48,8 +48,8 @@ func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor 
 	if s.Err != nil {
 		return nil
 	}
-	t := s.Keep(tensor.EmptyStrided(s.Op, sizes, shape.PreserveStrides(sizes, strides), p.DType(), p.Device()))
-	if wide := s.Keep(view.Expand(s.Op, p, sizes)); s.Err == nil {
+	t := s.Track(tensor.EmptyStrided(s.Op, sizes, shape.PreserveStrides(sizes, strides), p.DType(), p.Device()))
+	if wide := s.Track(view.Expand(s.Op, p, sizes)); s.Err == nil {
 		s.copy(t, wide)
 	}
 	return t
@@ -58,7 +58,7 @@ func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor 
 // drawn makes or resizes the result of a random factory and fills it.
 func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
 	if out != nil { // an error leaves out unchanged
-		s := within(op)
+		s := newScope(op)
 		defer s.Close()
 		if none := s.empty(out, out.DType(), 0); s.Err == nil {
 			s.Err = draw(op, none, each, g, from)
@@ -89,11 +89,11 @@ func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 			return nil, err
 		}
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	t := s.Keep(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
+	t := s.Track(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
 	s.Do(func() error { return draw(op, t, nil, g, from) })
-	return s.Give(t)
+	return s.Return(t)
 }
 
 // Rand draws from the uniform distribution on [0, 1).
@@ -165,7 +165,7 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 	if !self.DType().IsFloatingPoint() {
 		return nil, status.NotImplementedf("bernoulli: expected probabilities of a floating-point dtype, but got %v", self.DType())
 	}
-	s := within("bernoulli")
+	s := newScope("bernoulli")
 	defer s.Close()
 	strides := shape.ContiguousStrides(self.Sizes())
 	if out != nil {
@@ -197,7 +197,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	if err := from.Check(dtype.Int64, self.DType()); err != nil {
 		return nil, err
 	}
-	s := within("multinomial")
+	s := newScope("multinomial")
 	defer s.Close()
 	weights := s.cast(self, self.DType())
 	if out != nil && s.Err == nil {
@@ -216,7 +216,7 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 
 // Poisson draws counts with the rates in self.
 func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	s := within("poisson")
+	s := newScope("poisson")
 	defer s.Close()
 	rates := s.cast(self, self.DType())
 	if s.Err != nil {
@@ -228,7 +228,7 @@ func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 // StandardGamma draws gamma random numbers of rate 1 with the shape parameters in self.
 func StandardGamma(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "_standard_gamma"
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	shapes := s.cast(self, self.DType())
 	if s.Err != nil {
@@ -254,9 +254,9 @@ func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, 
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	each := s.Keep(tensor.Empty(op, shape.Append(sizes, 2), d, count.Device()))
+	each := s.Track(tensor.Empty(op, shape.Append(sizes, 2), d, count.Device()))
 	for i, parameter := range []*tensor.Tensor{count, prob} {
 		to := s.Step(func() (*tensor.Tensor, error) { return view.Select(op, each, -1, int64(i)) })
 		s.copy(to, s.expand(parameter, sizes))

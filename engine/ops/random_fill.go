@@ -69,7 +69,7 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	if err := checkEach(op, self, p); err != nil {
 		return err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	each := s.beside(p, self.Sizes(), self.Strides())
 	if s.Err != nil {

@@ -22,7 +22,7 @@ type recurrence struct {
 
 // recurring begins the work on a layer whose operands fit.
 func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
-	r := &recurrence{scope: within(op)}
+	r := &recurrence{scope: newScope(op)}
 	gates, ok := cellGates[cells]
 	if !ok {
 		r.Failf("cells must be 'tanh', 'relu', 'lstm' or 'gru', but got '%s'", cells)
@@ -108,7 +108,7 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 		r.LastCell = list[2]
 	}
 	r.Do(func() error { return backend.On(x).Recur(r.Op, r.Recurrence) })
-	if list, err = r.GiveAll(list); err != nil {
+	if list, err = r.ReturnAll(list); err != nil {
 		return nil, nil, nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], list[3], list[4], nil
@@ -151,7 +151,7 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	}
 	r.Slopes, r.Last, r.Previous = list[0], list[1], list[3]
 	r.Do(func() error { return backend.On(output).Recur(r.Op, r.Recurrence) })
-	if list, err = r.GiveAll(list); err != nil {
+	if list, err = r.ReturnAll(list); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], list[3], nil
@@ -160,7 +160,7 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 // NnConjugate returns, for decreasing lengths, how many are longer than 0, than 1 and so on (the conjugate partition). Applied twice, it returns the
 // lengths.
 func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("nn_conjugate")
+	s := newScope("nn_conjugate")
 	defer s.Close()
 	list, err := fallingCounts(lengths)
 	if err != nil {
@@ -182,7 +182,7 @@ func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 			}
 		})
 	})
-	return s.Give(made)
+	return s.Return(made)
 }
 
 // fallingCounts are positive numbers, none larger than the one before.
@@ -199,7 +199,7 @@ func fallingCounts(t *tensor.Tensor) ([]int64, error) {
 // NnPlaces returns the position of each row of packed sequences in a matrix with one row of sequences per step. counts holds the number of sequences
 // at each step.
 func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
-	s := within("nn_places")
+	s := newScope("nn_places")
 	defer s.Close()
 	list, err := fallingCounts(counts)
 	if err != nil {
@@ -220,5 +220,5 @@ func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 			}
 		})
 	})
-	return s.Give(places)
+	return s.Return(places)
 }

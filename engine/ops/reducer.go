@@ -45,7 +45,7 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 // reduceRounded is reduce with elements that are first rounded to the requested dtype, if it has 16 bits, and then accumulated in 32 bits.
 func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
 	if result.IsReducedFloat() && in.DType() != result {
-		s := within(op)
+		s := newScope(op)
 		defer s.Close()
 		if in = s.contiguousCopy(in, result); s.Err != nil {
 			return nil, s.Err

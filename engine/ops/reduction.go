@@ -81,9 +81,9 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 		return nil, status.NotImplementedf("nansum: not implemented for dtype %v", d)
 	case d.Category() < dtype.Floating:
 		// Elements are converted before they are added, as by sum.
-		s := within("nansum")
+		s := newScope("nansum")
 		defer s.Close()
-		none, missing := s.Number(dtype.IntScalar(0)), s.Keep(Isnan(self))
+		none, missing := s.Number(dtype.IntScalar(0)), s.Track(Isnan(self))
 		numbers := s.Step(func() (*tensor.Tensor, error) { return Where(nil, missing, none, self) })
 		return s.Last(func() (*tensor.Tensor, error) { return Sum(out, numbers, dim, keepdim, d) })
 	}

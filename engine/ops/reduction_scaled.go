@@ -62,9 +62,9 @@ func (r scaled) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim b
 	if in.Device().Type != device.CPU || in.Numel() == 0 || out != nil && out.DType() != result {
 		return r.reducer.reduce(op, out, in, mask, keepdim, compute, result, params...)
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	made := s.Keep(r.reducer.reduce(op, nil, in, mask, keepdim, compute, result, params...))
+	made := s.Track(r.reducer.reduce(op, nil, in, mask, keepdim, compute, result, params...))
 	if s.outside(made, r.low, r.high, r.nan) {
 		if again := r.again(s, in, mask, compute, result, params); again != nil {
 			made = s.reshape(again, made.Sizes()...)
@@ -84,7 +84,7 @@ func (r scaled) again(s *scope, in *tensor.Tensor, mask []bool, compute, result 
 	if s.Err != nil {
 		return nil
 	}
-	magnitudes := s.Keep(r.by.reduce(s.Op, nil, in, mask, true, compute, d.ToReal()))
+	magnitudes := s.Track(r.by.reduce(s.Op, nil, in, mask, true, compute, d.ToReal()))
 	if !s.some(magnitudes, isScale) {
 		return nil
 	}

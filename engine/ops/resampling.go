@@ -24,7 +24,7 @@ func NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCo
 }
 
 func resampled(op string, self *tensor.Tensor, sizes []int64, w backend.Resampling) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	n := self.Dim() - 2
 	if n < 1 || n > 3 || len(sizes) != n || w.Scales != nil && len(w.Scales) != n {
@@ -58,5 +58,5 @@ func resampled(op string, self *tensor.Tensor, sizes []int64, w backend.Resampli
 	if s.Err == nil && w.To.Numel() > 0 {
 		s.Do(func() error { return backend.On(self).Resample(op, w) })
 	}
-	return s.Give(w.To)
+	return s.Return(w.To)
 }

@@ -80,7 +80,7 @@ func (p *pointwise) withoutNaN(integers *pointwise, out, self, other *tensor.Ten
 
 // Clamp limits self to [low, high], of which one may be absent.
 func Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
-	s := within("clamp")
+	s := newScope("clamp")
 	defer s.Close()
 	var bounds [2]*tensor.Tensor
 	result := []*tensor.Tensor{self}
@@ -109,7 +109,7 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	case low == nil:
 		return ClampMax(out, self, high)
 	}
-	s := within("clamp")
+	s := newScope("clamp")
 	defer s.Close()
 	d := resultType(self, low, high)
 	low, high = s.bound(d, low, true), s.bound(d, high, false)
@@ -158,7 +158,7 @@ func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, erro
 			return nil, err
 		}
 	}
-	s := within(p.name)
+	s := newScope(p.name)
 	defer s.Close()
 	if bound = s.bound(resultType(self, bound), bound, p == clampMin); s.Err != nil {
 		return nil, s.Err
@@ -204,7 +204,7 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // whereCodes is Where for an eight-bit float, whose codes are chosen as uint8.
 func whereCodes(d dtype.DType, out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("where")
+	s := newScope("where")
 	defer s.Close()
 	a, b := s.viewAs(s.cast(self, d), dtype.Uint8), s.viewAs(s.cast(other, d), dtype.Uint8)
 	chosen := s.Step(func() (*tensor.Tensor, error) { return where.runIn(dtype.Uint8, nil, nil, condition, a, b) })

@@ -76,7 +76,7 @@ type sampler struct {
 }
 
 func sampling(op string, k *kernel.Kernel, mode, padding int64, alignCorners bool) *sampler {
-	return &sampler{*within(op), backend.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
+	return &sampler{*newScope(op), backend.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
 }
 
 // take checks the operands and prepares the points for kernels.
@@ -166,5 +166,5 @@ func (p *sampler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
 			return backend.On(p.Images).Sample(p.Op, p.Sampling)
 		})
 	}
-	return p.Give(made)
+	return p.Return(made)
 }

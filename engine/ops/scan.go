@@ -52,7 +52,7 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if err := discards(op, self.DType(), d); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
 		return s.result(out, s.contiguousCopy(self, d))
@@ -124,7 +124,7 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 		return nil, nil, err
 	}
 	compute := self.DType().Compute()
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	in := s.cast(self, compute)
 	if s.Err != nil {
@@ -173,7 +173,7 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 	if logarithm {
 		k = logSoftmaxGradientKernel
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	d := output.DType()
 	in, with := s.cast(output, d), s.cast(given, d)
@@ -219,7 +219,7 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 			n *= self.Sizes()[i]
 		}
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	in := s.cast(s.permute(self, order...), compute)
 	if s.Err != nil {
@@ -235,9 +235,9 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 
 // logsumexpComplex takes out the largest real part before exponentiating.
 func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	s := within("logsumexp")
+	s := newScope("logsumexp")
 	defer s.Close()
-	re := s.Keep(Real(self))
+	re := s.Track(Real(self))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -247,12 +247,12 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 			return Sum(out, x, dim, keepdim, dtype.None)
 		}
 	}
-	top := s.Keep(peak(nil, re, dim, true))
+	top := s.Track(peak(nil, re, dim, true))
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	// An infinite peak is not taken out.
-	none, infinite := s.Number(dtype.IntScalar(0)), s.Keep(Isinf(top))
+	none, infinite := s.Number(dtype.IntScalar(0)), s.Track(Isinf(top))
 	top = s.Step(func() (*tensor.Tensor, error) { return Where(nil, infinite, none, top) })
 	shifted := s.Binary(minus, self, top)
 	powers := s.Unary(Exp, shifted)

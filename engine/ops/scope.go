@@ -17,13 +17,13 @@ import (
 // scope owns the temporaries of an operator and has methods for its intermediate ops.
 type scope struct{ owner.Scope }
 
-// within returns a scope of an operator.
-func within(op string) *scope { return &scope{owner.Scope{Op: op}} }
+// newScope returns a scope of an operator.
+func newScope(op string) *scope { return &scope{owner.Scope{Op: op}} }
 
 // result returns t, or writes it to out if out is not nil. out may not share memory with the tensors in apart.
 func (s *scope) result(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
-		return s.Give(t)
+		return s.Return(t)
 	}
 	return Deliver(s.Op, out, t, apart...)
 }
@@ -36,7 +36,7 @@ func (s *scope) viewAs(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 // castTo is result for an out of a dtype that t's can be cast to.
 func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
-		return s.Give(t)
+		return s.Return(t)
 	}
 	return DeliverCast(s.Op, out, t)
 }
@@ -90,7 +90,7 @@ func (s *scope) part(t *tensor.Tensor, dim int, start, length int64) *tensor.Ten
 	}
 	sizes := slices.Clone(t.Sizes())
 	sizes[dim] = length
-	return s.Keep(t.View(s.Op, sizes, t.Strides(), t.Offset()+start*t.Strides()[dim]))
+	return s.Track(t.View(s.Op, sizes, t.Strides(), t.Offset()+start*t.Strides()[dim]))
 }
 
 // at views position i of t along dim, which disappears.
@@ -100,7 +100,7 @@ func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 	}
 	sizes, strides := slices.Clone(t.Sizes()), slices.Clone(t.Strides())
 	offset := t.Offset() + i*strides[dim]
-	return s.Keep(t.View(s.Op, slices.Delete(sizes, dim, dim+1), slices.Delete(strides, dim, dim+1), offset))
+	return s.Track(t.View(s.Op, slices.Delete(sizes, dim, dim+1), slices.Delete(strides, dim, dim+1), offset))
 }
 
 // empty creates a contiguous tensor of arbitrary values like t.
@@ -164,7 +164,7 @@ func (s *scope) together(tensors ...**tensor.Tensor) {
 	}
 	for _, t := range tensors {
 		if *t != nil && (*t).Device() != dev {
-			*t = s.Keep(cloned(s.Op, *t, (*t).DType(), dev, shape.Contiguous))
+			*t = s.Track(cloned(s.Op, *t, (*t).DType(), dev, shape.Contiguous))
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (s *scope) apartFrom(written, t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Storage() != written.Storage() {
 		return t
 	}
-	return s.Keep(cloned(s.Op, t, t.DType(), t.Device(), shape.Preserve))
+	return s.Track(cloned(s.Op, t, t.DType(), t.Device(), shape.Preserve))
 }
 
 // modified runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a
@@ -189,7 +189,7 @@ func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Te
 		}
 		return s.in(out)
 	}
-	to := s.Keep(cloned(s.Op, self, self.DType(), self.Device(), f))
+	to := s.Track(cloned(s.Op, self, self.DType(), self.Device(), f))
 	if s.Err == nil {
 		change(to)
 	}
@@ -249,9 +249,9 @@ func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device,
 func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	out := s.Keep(emptyLike(op, self, d, dev, f))
+	out := s.Track(emptyLike(op, self, d, dev, f))
 	s.Do(func() error { return backend.Copy(op, out, self) })
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // converted returns t itself under another handle where its dtype is d, and otherwise a copy in d.
@@ -272,9 +272,9 @@ func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	ordered := s.contiguousCopy(t, t.DType())
 	s.Do(func() error { return ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0) })
-	return s.Give(ordered)
+	return s.Return(ordered)
 }

@@ -58,7 +58,7 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 		return nil, err
 	}
 	// Everything is found before out, which may be any of the inputs, is touched.
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	found := s.search(sorted, self, right, sorter)
 	return s.result(out, s.cast(found, d))

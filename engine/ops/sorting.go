@@ -124,9 +124,9 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	if err != nil {
 		return tensoriter.DoneBoth(&values, &indices, err)
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	v, i := s.Keep(keptDim(op, values.To, self, mask)), s.Keep(keptDim(op, indices.To, self, mask))
+	v, i := s.Track(keptDim(op, values.To, self, mask)), s.Track(keptDim(op, indices.To, self, mask))
 	if s.Err == nil {
 		_, n, _ := lanes(self.Sizes(), at)
 		s.Err = lines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
@@ -169,7 +169,7 @@ func Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if self.Numel() == 0 {
 		none := s.empty(self, self.DType())
@@ -178,15 +178,15 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 			value = dtype.IntScalar(math.MinInt32) // as the processor converts it
 		}
 		s.Do(func() error { return fillWith(none, value) })
-		return s.Give(none)
+		return s.Return(none)
 	}
 	flat := s.reshape(self, self.Numel())
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	values, indices, err := selected(op, k, nil, nil, flat, 0, false, 0)
-	s.Keep(indices, nil)
-	return s.Give(s.Keep(values, err))
+	s.Track(indices, nil)
+	return s.Return(s.Track(values, err))
 }
 
 // Kthvalue returns the k-th smallest element along dim, counted from 1, and its index. NaN counts as the largest.

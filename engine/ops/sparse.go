@@ -31,7 +31,7 @@ func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m 
 
 // CsrSpmm returns the product of a matrix in compressed rows and a dense vector or matrix; without values those are 1.
 func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("csr_spmm")
+	s := newScope("csr_spmm")
 	defer s.Close()
 	if _, err := tensoriter.Device(s.Op, crow, col, mat); err != nil {
 		return nil, err
@@ -55,12 +55,12 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	out := s.empty(mat, mat.DType(), append([]int64{crow.Numel() - 1}, mat.Sizes()[1:]...)...)
 	s.Do(func() error { return backend.On(out).SparseDense(s.Op, backend.SparseDense{To: out, A: a, B: b}) })
-	return s.Give(out)
+	return s.Return(out)
 }
 
 // CsrSddmm has the elements of the product of mat1 and the transpose of mat2 where a matrix in compressed rows has entries.
 func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("csr_sddmm")
+	s := newScope("csr_sddmm")
 	defer s.Close()
 	if _, err := tensoriter.Device(s.Op, crow, col, mat1, mat2); err != nil {
 		return nil, err
@@ -89,12 +89,12 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	at.Values = s.empty(mat1, mat1.DType(), col.Numel())
 	s.Do(func() error { return backend.On(at.Values).Sampled(s.Op, backend.Sampled{At: at, A: a, B: b}) })
-	return s.Give(at.Values)
+	return s.Return(at.Values)
 }
 
 // CsrSpgemm returns the product of two CSR matrices, the second with `columns` columns, in CSR.
 func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, product *tensor.Tensor, err error) {
-	s := within("csr_spgemm")
+	s := newScope("csr_spgemm")
 	defer s.Close()
 	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
 		return nil, nil, nil, err
@@ -118,7 +118,7 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 
 // CsrSpadd returns the sum of two CSR matrices with `columns` columns, in CSR.
 func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
-	s := within("csr_spadd")
+	s := newScope("csr_spadd")
 	defer s.Close()
 	if _, err := tensoriter.Device(s.Op, crow, col, values, otherCrow, otherCol, otherValues); err != nil {
 		return nil, nil, nil, err

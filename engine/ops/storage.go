@@ -23,13 +23,13 @@ func FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error)
 			return nil, cmp.Or(err, status.Valuef("from_data: data is NULL but shape %v has %d elements", size, n))
 		}
 	}
-	s := within("from_data")
+	s := newScope("from_data")
 	defer s.Close()
-	t := s.Keep(tensor.Empty(s.Op, size, d, device.Host))
+	t := s.Track(tensor.Empty(s.Op, size, d, device.Host))
 	s.Do(func() error {
 		return backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(pointer(data, int64(len(to)))), len(to))) }})
 	})
-	return s.Give(t)
+	return s.Return(t)
 }
 
 // FromBlob shares another owner's bytes.

@@ -50,7 +50,7 @@ func StorageUseCount(self *storage.Storage) (int64, error) { return self.Refs(),
 
 // StorageView returns all of a storage as a tensor of one dimension.
 func StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
-	s := within("storage_view")
+	s := newScope("storage_view")
 	defer s.Close()
 	if d == dtype.None {
 		d = dtype.Uint8
@@ -58,7 +58,7 @@ func StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
 	if err := aligned(s.Op, self, d); err != nil {
 		return nil, err
 	}
-	return s.Give(s.elements(self, d))
+	return s.Return(s.elements(self, d))
 }
 
 // StorageSlice shares some of a storage's bytes.
@@ -82,7 +82,7 @@ func (s *scope) changed(self *storage.Storage) *tensor.Tensor {
 
 // StorageClone copies a storage.
 func StorageClone(self *storage.Storage) (*storage.Storage, error) {
-	s := within("storage_clone")
+	s := newScope("storage_clone")
 	defer s.Close()
 	made := s.contiguousCopy(s.elements(self, dtype.Uint8), dtype.Uint8)
 	if s.Err != nil {
@@ -93,7 +93,7 @@ func StorageClone(self *storage.Storage) (*storage.Storage, error) {
 
 // StorageFill sets every byte to the low byte of value.
 func StorageFill(self *storage.Storage, value int64) error {
-	s := within("storage_fill_")
+	s := newScope("storage_fill_")
 	defer s.Close()
 	bytes := s.changed(self)
 	s.Do(func() error { return fillWith(bytes, dtype.IntScalar(int64(byte(value)))) })
@@ -102,7 +102,7 @@ func StorageFill(self *storage.Storage, value int64) error {
 
 // StorageCopy copies the bytes of source.
 func StorageCopy(self, source *storage.Storage) error {
-	s := within("storage_copy_")
+	s := newScope("storage_copy_")
 	defer s.Close()
 	if self.Nbytes() != source.Nbytes() {
 		return status.Runtimef("%s: size does not match, self has %d bytes but source has %d", s.Op, self.Nbytes(), source.Nbytes())
@@ -114,7 +114,7 @@ func StorageCopy(self, source *storage.Storage) error {
 
 // StorageByteswap reverses the bytes of every element of d; those of complex elements part by part.
 func StorageByteswap(self *storage.Storage, d dtype.DType) error {
-	s := within("storage_byteswap_")
+	s := newScope("storage_byteswap_")
 	defer s.Close()
 	if d == dtype.None {
 		return status.Typef("%s: a dtype is required", s.Op)
@@ -140,7 +140,7 @@ func StorageByteswap(self *storage.Storage, d dtype.DType) error {
 
 // StorageToString prints bytes, or elements of d.
 func StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
-	s := within("storage_to_string")
+	s := newScope("storage_to_string")
 	defer s.Close()
 	typed := d != dtype.None
 	if !typed {

@@ -34,7 +34,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	if _, err := k.For(op, self.DType()); err != nil {
 		return nil, nil, nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	// The rows to compare are in the first dimension.
 	rows, at := self, 0
@@ -52,7 +52,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 				return nil, nil, nil, status.Runtimef("%s: dimension %d of shape %v has size 0 and is not the selected one, so %s cannot be applied", op, d, self.Sizes(), op)
 			}
 		}
-		rows = s.Keep(Movedim(self, int64(at), 0))
+		rows = s.Track(Movedim(self, int64(at), 0))
 	}
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
@@ -74,13 +74,13 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 		w.Inverse = inverse
 	}
 	groups, err := backend.On(in).Unique(op, w)
-	values, counts = s.Keep(groups.Rows, err), s.Keep(groups.Counts, nil)
+	values, counts = s.Track(groups.Rows, err), s.Track(groups.Counts, nil)
 	switch {
 	case s.Err != nil:
 	case dim.IsNone():
 		values = s.reshape(values, values.Numel())
 	default:
-		values = s.Keep(Movedim(values, 0, int64(at)))
+		values = s.Track(Movedim(values, 0, int64(at)))
 	}
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
@@ -101,7 +101,7 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	if _, err := memberKernel.For(op, compute); err != nil {
 		return nil, err
 	}
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
 	if s.together(&elements, &testElements); s.Err != nil {
 		return nil, s.Err
@@ -112,8 +112,8 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		return nil, s.Err
 	}
 	sorted, indices, err := Sort(nil, nil, tests, 0, false)
-	s.Keep(sorted, err)
-	s.Keep(indices, nil)
+	s.Track(sorted, err)
+	s.Track(indices, nil)
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -59,21 +59,21 @@ func freedom(op string, self *tensor.Tensor, mask []bool, by float64) error {
 // withMean computes moment and the mean. The running mean of the deviations becomes NaN for some orders of infinite elements, so the mean is computed
 // separately.
 func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (spread, mean *tensor.Tensor, err error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	if spread = s.Keep(moment(op, nil, self, dim, correction, keepdim, root)); s.Err != nil {
+	if spread = s.Track(moment(op, nil, self, dim, correction, keepdim, root)); s.Err != nil {
 		return nil, nil, s.Err
 	}
-	mean = s.Keep(Mean(nil, self, dim, keepdim, self.DType()))
+	mean = s.Track(Mean(nil, self, dim, keepdim, self.DType()))
 	if self.Device().Type == device.CPU && self.DType().ToReal() != dtype.Float64 && s.outside(mean, -math.MaxFloat64, math.MaxFloat64, true) {
 		// The sum of finite elements may overflow, which their mean does not.
 		wide := dtype.Float64
 		if self.DType().IsComplex() {
 			wide = dtype.Complex128
 		}
-		mean = s.converted(s.Keep(Mean(nil, self, dim, keepdim, wide)), self.DType())
+		mean = s.converted(s.Track(Mean(nil, self, dim, keepdim, wide)), self.DType())
 	}
-	return s.GiveBoth(spread, mean)
+	return s.ReturnBoth(spread, mean)
 }
 
 // VarCorrection returns the variance over dim: squared deviations divided by the number of elements less correction.

@@ -93,7 +93,7 @@ func Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, e
 
 // Ravel returns a contiguous one-dimensional tensor of the elements.
 func Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within("ravel")
+	s := newScope("ravel")
 	defer s.Close()
 	ordered := s.cast(self, self.DType())
 	return s.Last(func() (*tensor.Tensor, error) {

@@ -93,9 +93,9 @@ func AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func adjoint(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(op)
+	s := newScope(op)
 	defer s.Close()
-	turned := s.Keep(matrixTranspose(op, self))
+	turned := s.Track(matrixTranspose(op, self))
 	return s.Last(func() (*tensor.Tensor, error) { return Conj(turned) })
 }
 

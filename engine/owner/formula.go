@@ -23,17 +23,17 @@ func (f *Formula) Check(err error) {
 	}
 }
 
-// Keep remembers t, the result of a step, as a temporary.
-func (f *Formula) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
-	f.Scope.Keep(t, nil)
+// Track remembers t, the result of a step, as a temporary.
+func (f *Formula) Track(t *tensor.Tensor, err error) *tensor.Tensor {
+	f.Scope.Track(t, nil)
 	f.Check(err)
 	return t
 }
 
-// KeepAll is Keep for a list.
-func (f *Formula) KeepAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
+// TrackAll is Keep for a list.
+func (f *Formula) TrackAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
 	for _, t := range list {
-		f.Scope.Keep(t, nil)
+		f.Scope.Track(t, nil)
 	}
 	f.Check(err)
 	return list
@@ -59,5 +59,5 @@ func (f *Formula) Try(formula func() *tensor.Tensor) (made *tensor.Tensor, err e
 	if err = f.Evaluate(func() { made = formula() }); err != nil || made == nil {
 		return nil, err
 	}
-	return f.Give(made)
+	return f.Return(made)
 }

@@ -44,8 +44,8 @@ func (s *Scope) Failf(format string, a ...any) {
 	}
 }
 
-// Keep remembers t, the result of a step, as a temporary.
-func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
+// Track remembers t, the result of a step, as a temporary.
+func (s *Scope) Track(t *tensor.Tensor, err error) *tensor.Tensor {
 	s.Fail(err)
 	switch {
 	case t == nil:
@@ -63,7 +63,7 @@ func (s *Scope) Step(f func() (*tensor.Tensor, error)) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(f())
+	return s.Track(f())
 }
 
 // Do runs a step that makes nothing to keep.
@@ -96,10 +96,10 @@ func (s *Scope) Binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error),
 }
 
 // Number returns an operand that counts as a plain number.
-func (s *Scope) Number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.FixedNumber(v)) }
+func (s *Scope) Number(v dtype.Scalar) *tensor.Tensor { return s.Track(tensor.FixedNumber(v)) }
 
-// Give returns t to the caller, who owns it from here on. A tensor that is not a temporary is returned as an alias, and nil as nil.
-func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
+// Return returns t to the caller, who owns it from here on. A tensor that is not a temporary is returned as an alias, and nil as nil.
+func (s *Scope) Return(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || t == nil {
 		return nil, s.Err
 	}
@@ -123,28 +123,28 @@ func (s *Scope) Holds(t *tensor.Tensor) bool {
 // Drop releases a temporary before the others, and nothing else.
 func (s *Scope) Drop(t *tensor.Tensor) {
 	if s.Holds(t) {
-		t, _ = s.Give(t)
+		t, _ = s.Return(t)
 		t.Release()
 	}
 }
 
-// GiveBoth hands two results over.
-func (s *Scope) GiveBoth(first, second *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+// ReturnBoth hands two results over.
+func (s *Scope) ReturnBoth(first, second *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
-	first, _ = s.Give(first)
-	second, _ = s.Give(second)
+	first, _ = s.Return(first)
+	second, _ = s.Return(second)
 	return first, second, nil
 }
 
-// GiveAll hands a list over.
-func (s *Scope) GiveAll(list []*tensor.Tensor) ([]*tensor.Tensor, error) {
+// ReturnAll hands a list over.
+func (s *Scope) ReturnAll(list []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	for i, t := range list {
-		list[i], _ = s.Give(t)
+		list[i], _ = s.Return(t)
 	}
 	return list, nil
 }

@@ -80,9 +80,9 @@ func TestScopeReleasesTemporaries(t *testing.T) {
 			s := owner.Scope{Op: "test"}
 			var list []*tensor.Tensor
 			for range n {
-				list = append(list, s.Keep(made(t), nil))
+				list = append(list, s.Track(made(t), nil))
 			}
-			got, err := s.Give(list[given])
+			got, err := s.Return(list[given])
 			require.NoError(t, err)
 			assert.True(t, got == list[given])
 			s.Close()
@@ -95,12 +95,12 @@ func TestScopeReleasesTemporaries(t *testing.T) {
 func TestScopeReturnsSeveralResults(t *testing.T) {
 	before := storage.MemoryStats().Storages
 	s := owner.Scope{Op: "test"}
-	a, b, foreign := s.Keep(made(t), nil), s.Keep(made(t), nil), made(t)
-	first, second, err := s.GiveBoth(b, foreign)
+	a, b, foreign := s.Track(made(t), nil), s.Track(made(t), nil), made(t)
+	first, second, err := s.ReturnBoth(b, foreign)
 	require.NoError(t, err)
 	assert.True(t, first == b)
 	assert.True(t, second != foreign && second.Storage() == foreign.Storage(), "what is another's is given as an alias")
-	rest, err := s.GiveAll([]*tensor.Tensor{a})
+	rest, err := s.ReturnAll([]*tensor.Tensor{a})
 	require.NoError(t, err)
 	s.Close()
 	for _, x := range append(rest, first, second, foreign) {
@@ -112,15 +112,15 @@ func TestScopeReturnsSeveralResults(t *testing.T) {
 func TestScopeReturnsNothingAfterAnError(t *testing.T) {
 	before := storage.MemoryStats().Storages
 	s := owner.Scope{Op: "test"}
-	x := s.Keep(made(t), nil)
+	x := s.Track(made(t), nil)
 	failed := errors.New("first")
-	s.Keep(nil, failed)
-	s.Keep(made(t), errors.New("second"))
-	_, err := s.Give(x)
+	s.Track(nil, failed)
+	s.Track(made(t), errors.New("second"))
+	_, err := s.Return(x)
 	assert.Equal(t, failed, err)
-	_, _, err = s.GiveBoth(x, x)
+	_, _, err = s.ReturnBoth(x, x)
 	assert.Equal(t, failed, err)
-	_, err = s.GiveAll([]*tensor.Tensor{x})
+	_, err = s.ReturnAll([]*tensor.Tensor{x})
 	assert.Equal(t, failed, err)
 	s.Close()
 	assert.Equal(t, before, storage.MemoryStats().Storages)

@@ -70,12 +70,12 @@ func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quanti
 	var params backend.Params
 	*(*kernel.QuantizedPair)(unsafe.Pointer(&params)) = pair
 	s.run(k, d.Stored(), &params, to, a, b)
-	return s.Give(made)
+	return s.Return(made)
 }
 
 // add adds the numbers.
-func add(c dispatch.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func add(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	return s.merged(sumKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
 }
@@ -89,28 +89,28 @@ func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
 }
 
 // QuantizedAdd returns the sum of two tensors.
-func QuantizedAdd(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedAdd(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return add(c, "quantized.add", qa, qb, scale, zero, false)
 }
 
 // QuantizedAddRelu returns relu of the sum of two tensors.
-func QuantizedAddRelu(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedAddRelu(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return add(c, "quantized.add_relu", qa, qb, scale, zero, true)
 }
 
 // QuantizedMul returns the product of two tensors.
-func QuantizedMul(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedMul(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return multiply(c, "quantized.mul", qa, qb, scale, zero, false)
 }
 
 // QuantizedMulRelu returns relu of the product of two tensors.
-func QuantizedMulRelu(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedMulRelu(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return multiply(c, "quantized.mul_relu", qa, qb, scale, zero, true)
 }
 
 // multiply multiplies the integers minus their zero points, which is exact for 8 bits.
-func multiply(c dispatch.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func multiply(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	s.both(qa, qb)
 	if s.Err != nil {
@@ -121,18 +121,18 @@ func multiply(c dispatch.Ctx, op string, qa, qb *tensor.Tensor, scale float64, z
 }
 
 // QuantizedAddScalar returns a tensor plus a number, whose quantizer holds all that the tensor's did.
-func QuantizedAddScalar(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedAddScalar(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return shifted(c, "quantized.add_scalar", qa, b, false)
 }
 
 // QuantizedAddScalarRelu returns relu of QuantizedAddScalar.
-func QuantizedAddScalarRelu(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedAddScalarRelu(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return shifted(c, "quantized.add_scalar_relu", qa, b, true)
 }
 
 // shifted moves the zero point by the number's integer, and where the range of the integers ends before that it makes the scale wider.
-func shifted(c dispatch.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func shifted(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	s.wants("qa", qa)
 	x, ok := s.finite(b)
@@ -143,14 +143,14 @@ func shifted(c dispatch.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu 
 	lo, hi := qa.DType().StoredRange()
 	scale, zero := q.Scales[0], float64(q.Zeros[0])-math.RoundToEven(x/q.Scales[0])
 	if at := min(max(zero, float64(lo)), float64(hi)); at == zero {
-		return s.Give(s.positive(s.copied(qa, tensor.PerTensor(scale, int64(zero))), relu))
+		return s.Return(s.positive(s.copied(qa, tensor.PerTensor(scale, int64(zero))), relu))
 	} else if at > zero {
 		scale, zero = (float64(hi)-zero)/float64(hi-lo)*scale, at
 	} else {
 		scale, zero = (zero-float64(lo))/float64(hi-lo)*scale, at
 	}
 	r := s.Add(s.dense(qa), s.Number(dtype.FloatScalar(math.RoundToEven(x/q.Scales[0])*q.Scales[0])))
-	return s.Give(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))
+	return s.Return(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))
 }
 
 // finite returns a number that is real and finite.
@@ -173,17 +173,17 @@ func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
 }
 
 // QuantizedMulScalar returns a tensor times a number, whose integers are those of the tensor, from the other end for a negative one.
-func QuantizedMulScalar(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedMulScalar(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return stretched(c, "quantized.mul_scalar", qa, b, false)
 }
 
 // QuantizedMulScalarRelu returns relu of QuantizedMulScalar.
-func QuantizedMulScalarRelu(c dispatch.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
+func QuantizedMulScalarRelu(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return stretched(c, "quantized.mul_scalar_relu", qa, b, true)
 }
 
-func stretched(c dispatch.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func stretched(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	s.wants("qa", qa)
 	x, ok := s.finite(b)
@@ -194,30 +194,30 @@ func stretched(c dispatch.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, rel
 	lo, hi := qa.DType().StoredRange()
 	switch {
 	case x > 0:
-		return s.Give(s.positive(s.copied(qa, tensor.PerTensor(q.Scales[0]*x, q.Zeros[0])), relu))
+		return s.Return(s.positive(s.copied(qa, tensor.PerTensor(q.Scales[0]*x, q.Zeros[0])), relu))
 	case x == 0:
 		made := s.copied(qa, tensor.PerTensor(1, 0))
 		s.Do(func() error { return c.Zero(made) })
-		return s.Give(made)
+		return s.Return(made)
 	}
 	ints := s.ints(qa)
 	turned := s.Step(func() (*tensor.Tensor, error) { return c.BitwiseNot(nil, ints) })
 	// ~x is hi + lo - x for integers with a sign, and for others too.
 	made := s.as(turned, qa.DType(), tensor.PerTensor(-x*q.Scales[0], hi+lo-q.Zeros[0]))
-	return s.Give(s.positive(made, relu))
+	return s.Return(s.positive(made, relu))
 }
 
 // QuantizedRelu6 returns the numbers held to [0, 6].
-func QuantizedRelu6(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "quantized.relu6")
+func QuantizedRelu6(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "quantized.relu6")
 	defer s.Close()
 	s.wants("self", self)
-	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Clamp(nil, self, dtype.IntScalar(0), dtype.IntScalar(6)) }))
+	return s.Return(s.Step(func() (*tensor.Tensor, error) { return c.Clamp(nil, self, dtype.IntScalar(0), dtype.IntScalar(6)) }))
 }
 
 // QuantizedCat concatenates tensors and requantizes them: by default like the first of them, otherwise with scale and zero.
-func QuantizedCat(c dispatch.Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
-	s := within(c, "quantized.cat")
+func QuantizedCat(c dispatch.Context, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
+	s := newScope(c, "quantized.cat")
 	defer s.Close()
 	if len(tensors) == 0 {
 		s.Failf("expected a list of at least one tensor")
@@ -236,5 +236,5 @@ func QuantizedCat(c dispatch.Ctx, tensors []*tensor.Tensor, dim int64, scale *fl
 		}
 		alike[i] = s.requantized(t, tensors[0].DType(), &q)
 	}
-	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Cat(nil, alike, dim) }))
+	return s.Return(s.Step(func() (*tensor.Tensor, error) { return c.Cat(nil, alike, dim) }))
 }

@@ -11,15 +11,15 @@ import (
 // Fake quantization, in floats, for quantization-aware training.
 
 // FakeQuantizePerTensorAffineCachemask rounds elements to the values that integers from lo to hi represent, and returns the mask of those in range.
-func FakeQuantizePerTensorAffineCachemask(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
-	s := within(c, "fake_quantize_per_tensor_affine")
+func FakeQuantizePerTensorAffineCachemask(c dispatch.Context, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+	s := newScope(c, "fake_quantize_per_tensor_affine")
 	defer s.Close()
 	return s.fake(self, tensor.PerTensor(scale, zero), lo, hi)
 }
 
 // FakeQuantizePerChannelAffineCachemask returns that with a scale and a zero point for each index along an axis.
-func FakeQuantizePerChannelAffineCachemask(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
-	s := within(c, "fake_quantize_per_channel_affine")
+func FakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
+	s := newScope(c, "fake_quantize_per_channel_affine")
 	defer s.Close()
 	q := s.channels(self, scale, zero, axis)
 	s.complete(self, q)
@@ -68,18 +68,18 @@ func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (outpu
 	held := s.Step(func() (*tensor.Tensor, error) { return s.C.ClampTensor(nil, whole, least, most) })
 	output = s.Cast(s.Mul(held, scales), d)
 	mask = s.Binary(s.C.LogicalAnd, s.Binary(s.C.Ge, whole, least), s.Binary(s.C.Le, whole, most))
-	return s.GiveBoth(output, mask)
+	return s.ReturnBoth(output, mask)
 }
 
 // FakeQuantizePerTensorAffine returns the numbers alone.
-func FakeQuantizePerTensorAffine(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
+func FakeQuantizePerTensorAffine(c dispatch.Context, self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
 	output, mask, err := c.FakeQuantizePerTensorAffineCachemask(self, scale, zero, lo, hi)
 	return firstOf(c, "fake_quantize_per_tensor_affine", output, mask, err)
 }
 
 // FakeQuantizePerTensorAffineTensorQparams is FakeQuantizePerTensorAffine with a scale and a zero point in tensors.
-func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
-	s := within(c, "fake_quantize_per_tensor_affine")
+func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
+	s := newScope(c, "fake_quantize_per_tensor_affine")
 	defer s.Close()
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
 	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
@@ -92,23 +92,23 @@ func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Ctx, self, scale, zero 
 }
 
 // FakeQuantizePerChannelAffine returns the numbers alone.
-func FakeQuantizePerChannelAffine(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
+func FakeQuantizePerChannelAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	output, mask, err := c.FakeQuantizePerChannelAffineCachemask(self, scale, zero, axis, lo, hi)
 	return firstOf(c, "fake_quantize_per_channel_affine", output, mask, err)
 }
 
 // firstOf returns the first of two results.
-func firstOf(c dispatch.Ctx, op string, first, second *tensor.Tensor, err error) (*tensor.Tensor, error) {
-	s := within(c, op)
+func firstOf(c dispatch.Context, op string, first, second *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
-	s.Keep(first, err)
-	s.Keep(second, nil)
-	return s.Give(first)
+	s.Track(first, err)
+	s.Track(second, nil)
+	return s.Return(first)
 }
 
 // FakeQuantizeLearnablePerTensorAffine is FakeQuantizePerTensorAffine with gradients of the scale and the zero point.
-func FakeQuantizeLearnablePerTensorAffine(c dispatch.Ctx, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
-	s := within(c, "fake_quantize_learnable_per_tensor_affine")
+func FakeQuantizeLearnablePerTensorAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	s := newScope(c, "fake_quantize_learnable_per_tensor_affine")
 	defer s.Close()
 	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: -1}
 	if s.Err == nil && (len(q.Scales) != 1 || len(q.Zeros) != 1) {
@@ -118,8 +118,8 @@ func FakeQuantizeLearnablePerTensorAffine(c dispatch.Ctx, self, scale, zero *ten
 }
 
 // FakeQuantizeLearnablePerChannelAffine returns that with a scale and a zero point for each index along an axis.
-func FakeQuantizeLearnablePerChannelAffine(c dispatch.Ctx, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
-	s := within(c, "fake_quantize_learnable_per_channel_affine")
+func FakeQuantizeLearnablePerChannelAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+	s := newScope(c, "fake_quantize_learnable_per_channel_affine")
 	defer s.Close()
 	at := s.axis(self, axis, scale, zero)
 	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: at}
@@ -158,8 +158,8 @@ func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo
 		return nil, s.Err
 	}
 	y, inside, err := s.fake(fixed, q, lo, hi)
-	s.Keep(y, err)
-	s.Keep(inside, nil)
+	s.Track(y, err)
+	s.Track(inside, nil)
 	choose := func(a, b *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, inside, a, b) })
 	}
@@ -170,5 +170,5 @@ func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo
 	ofScale := choose(over(less(y, fixed), units), ends)
 	ofZero := choose(none, s.Unary(s.C.Neg, units))
 	learns := s.Add(s.Mul(ofScale, less(scales, units)), s.Mul(ofZero, less(zeros, value(zeros))))
-	return s.Give(s.Add(s.Add(y, choose(less(x, fixed), none)), s.Mul(learns, rate)))
+	return s.Return(s.Add(s.Add(y, choose(less(x, fixed), none)), s.Mul(learns, rate)))
 }

@@ -154,50 +154,50 @@ var rules = dispatch.Backend{
 	DsplitIndices:        quantizedDsplitIndices,
 }
 
-func quantizedEq(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedEq(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "eq", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Eq(out, t[0], t[1]))
 	}))
 }
 
-func quantizedNe(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedNe(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "ne", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Ne(out, t[0], t[1]))
 	}))
 }
 
-func quantizedLt(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedLt(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "lt", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Lt(out, t[0], t[1]))
 	}))
 }
 
-func quantizedLe(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedLe(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "le", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Le(out, t[0], t[1]))
 	}))
 }
 
-func quantizedGt(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedGt(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "gt", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Gt(out, t[0], t[1]))
 	}))
 }
 
-func quantizedGe(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedGe(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "ge", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Ge(out, t[0], t[1]))
 	}))
 }
 
-func quantizedIsclose(c dispatch.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
+func quantizedIsclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "isclose", nil, []*tensor.Tensor{self, other}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Isclose(t[0], t[1], rtol, atol, equalNan))
 	}))
 }
 
-func quantizedAllclose(c dispatch.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
-	s := within(c, "allclose")
+func quantizedAllclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
+	s := newScope(c, "allclose")
 	defer s.Close()
 	t := s.denseAll([]*tensor.Tensor{self, other})
 	if err = s.Err; err != nil {
@@ -206,257 +206,257 @@ func quantizedAllclose(c dispatch.Ctx, self, other *tensor.Tensor, rtol, atol fl
 	return c.Allclose(t[0], t[1], rtol, atol, equalNan)
 }
 
-func quantizedIsnan(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedIsnan(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "isnan", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Isnan(t[0]))
 	}))
 }
 
-func quantizedIsinf(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedIsinf(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "isinf", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Isinf(t[0]))
 	}))
 }
 
-func quantizedIsfinite(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedIsfinite(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "isfinite", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Isfinite(t[0]))
 	}))
 }
 
-func quantizedIsreal(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedIsreal(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "isreal", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Isreal(t[0]))
 	}))
 }
 
-func quantizedSignbit(c dispatch.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedSignbit(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(answer(c, "signbit", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Signbit(out, t[0]))
 	}))
 }
 
-func quantizedReal(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedReal(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "real", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Real(t[0]))
 	}))
 }
 
-func quantizedImag(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedImag(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "imag", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Imag(t[0]))
 	}))
 }
 
-func quantizedViewAsReal(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedViewAsReal(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "view_as_real", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ViewAsReal(t[0]))
 	}))
 }
 
-func quantizedConj(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedConj(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Conj(t[0]))
 	}))
 }
 
-func quantizedResolveConj(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedResolveConj(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "resolve_conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ResolveConj(t[0]))
 	}))
 }
 
-func quantizedResolveNeg(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedResolveNeg(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "resolve_neg", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ResolveNeg(t[0]))
 	}))
 }
 
-func quantizedClone(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func quantizedClone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "clone", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Clone(t[0], f))
 	}))
 }
 
-func quantizedContiguous(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+func quantizedContiguous(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "contiguous", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Contiguous(t[0], f))
 	}))
 }
 
-func quantizedFill(c dispatch.Ctx, out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedFill(c dispatch.Context, out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "fill", out, []*tensor.Tensor{self, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Fill(out, t[0], t[1]))
 	}))
 }
 
-func quantizedIsContiguous(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsContiguous(self, f)
+func quantizedIsContiguous(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
+	return c.Excluding(tensor.Quantized).IsContiguous(self, f)
 }
 
-func quantizedIsSetTo(c dispatch.Ctx, self, other *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsSetTo(self, other)
+func quantizedIsSetTo(c dispatch.Context, self, other *tensor.Tensor) (r0 bool, err error) {
+	return c.Excluding(tensor.Quantized).IsSetTo(self, other)
 }
 
-func quantizedSave(c dispatch.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
-	return c.Past(tensor.Quantized).Save(path, structure, tensors, compact)
+func quantizedSave(c dispatch.Context, path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
+	return c.Excluding(tensor.Quantized).Save(path, structure, tensors, compact)
 }
 
-func quantizedSaveBytes(c dispatch.Ctx, structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
-	return c.Past(tensor.Quantized).SaveBytes(structure, tensors, compact)
+func quantizedSaveBytes(c dispatch.Context, structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
+	return c.Excluding(tensor.Quantized).SaveBytes(structure, tensors, compact)
 }
 
-func quantizedSaveDict(c dispatch.Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
-	return c.Past(tensor.Quantized).SaveDict(path, names, tensors, compact)
+func quantizedSaveDict(c dispatch.Context, path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
+	return c.Excluding(tensor.Quantized).SaveDict(path, names, tensors, compact)
 }
 
-func quantizedIndexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
+func quantizedIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "index", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.IndexGet(t[0], items))
 	}))
 }
 
-func quantizedIndexSelect(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedIndexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "index_select", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.IndexSelect(out, t[0], dim, t[1]))
 	}))
 }
 
-func quantizedMaskedSelect(c dispatch.Ctx, out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMaskedSelect(c dispatch.Context, out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "masked_select", out, []*tensor.Tensor{self, mask}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.MaskedSelect(out, t[0], t[1]))
 	}))
 }
 
-func quantizedMaskedFill(c dispatch.Ctx, out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMaskedFill(c dispatch.Context, out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "masked_fill", out, []*tensor.Tensor{self, mask, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.MaskedFill(out, t[0], t[1], t[2]))
 	}))
 }
 
-func quantizedMaskedScatter(c dispatch.Ctx, out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMaskedScatter(c dispatch.Context, out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "masked_scatter", out, []*tensor.Tensor{self, mask, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.MaskedScatter(out, t[0], t[1], t[2]))
 	}))
 }
 
-func quantizedGather(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
+func quantizedGather(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "gather", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Gather(out, t[0], dim, t[1], x4))
 	}))
 }
 
-func quantizedTake(c dispatch.Ctx, out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedTake(c dispatch.Context, out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "take", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Take(out, t[0], t[1]))
 	}))
 }
 
-func quantizedTakeAlongDim(c dispatch.Ctx, out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
+func quantizedTakeAlongDim(c dispatch.Context, out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "take_along_dim", out, []*tensor.Tensor{self, indices}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.TakeAlongDim(out, t[0], t[1], dim))
 	}))
 }
 
-func quantizedScatter(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedScatter(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "scatter", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Scatter(out, t[0], dim, t[1], t[2]))
 	}))
 }
 
-func quantizedIndexCopy(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "index_copy", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.IndexCopy(out, t[0], dim, t[1], t[2]))
 	}))
 }
 
-func quantizedIndexFill(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "index_fill", out, []*tensor.Tensor{self, index, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.IndexFill(out, t[0], dim, t[1], t[2]))
 	}))
 }
 
-func quantizedCat(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func quantizedCat(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	return one(join(c, "cat", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Cat(out, t, dim))
 	}))
 }
 
-func quantizedStack(c dispatch.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func quantizedStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	return one(join(c, "stack", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Stack(out, t, dim))
 	}))
 }
 
-func quantizedRepeat(c dispatch.Ctx, self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
+func quantizedRepeat(c dispatch.Context, self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "repeat", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Repeat(t[0], repeats))
 	}))
 }
 
-func quantizedRoll(c dispatch.Ctx, self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
+func quantizedRoll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "roll", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Roll(t[0], shifts, dims))
 	}))
 }
 
-func quantizedFlip(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func quantizedFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "flip", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Flip(t[0], dims))
 	}))
 }
 
-func quantizedDiagonalScatter(c dispatch.Ctx, self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+func quantizedDiagonalScatter(c dispatch.Context, self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "diagonal_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.DiagonalScatter(t[0], t[1], offset, dim1, dim2))
 	}))
 }
 
-func quantizedSelectScatter(c dispatch.Ctx, self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+func quantizedSelectScatter(c dispatch.Context, self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "select_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.SelectScatter(t[0], t[1], dim, index))
 	}))
 }
 
-func quantizedSliceScatter(c dispatch.Ctx, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+func quantizedSliceScatter(c dispatch.Context, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	return one(place(c, "slice_scatter", out, []*tensor.Tensor{self, src}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.SliceScatter(out, t[0], t[1], dim, start, end, step))
 	}))
 }
 
-func quantizedIsConj(c dispatch.Ctx, self *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsConj(self)
+func quantizedIsConj(c dispatch.Context, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Excluding(tensor.Quantized).IsConj(self)
 }
 
-func quantizedIsNeg(c dispatch.Ctx, self *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsNeg(self)
+func quantizedIsNeg(c dispatch.Context, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Excluding(tensor.Quantized).IsNeg(self)
 }
 
-func quantizedStdCorrection(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
+func quantizedStdCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "std", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.StdCorrection(out, t[0], dim, correction, keepdim))
 	}))
 }
 
-func quantizedAmax(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+func quantizedAmax(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	return one(rank(c, "amax", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Amax(out, t[0], dim, keepdim))
 	}))
 }
 
-func quantizedAmin(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
+func quantizedAmin(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	return one(rank(c, "amin", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Amin(out, t[0], dim, keepdim))
 	}))
 }
 
-func quantizedMax(c dispatch.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMax(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(rank(c, "max", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Max(out, t[0]))
 	}))
 }
 
-func quantizedMaxDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedMaxDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("max", outValues, outIndices); err != nil {
 		return
 	}
@@ -465,13 +465,13 @@ func quantizedMaxDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor,
 	}))
 }
 
-func quantizedMin(c dispatch.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMin(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(rank(c, "min", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Min(out, t[0]))
 	}))
 }
 
-func quantizedMinDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedMinDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("min", outValues, outIndices); err != nil {
 		return
 	}
@@ -480,7 +480,7 @@ func quantizedMinDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor,
 	}))
 }
 
-func quantizedAminmax(c dispatch.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedAminmax(c dispatch.Context, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("aminmax", outMin, outMax); err != nil {
 		return
 	}
@@ -489,55 +489,55 @@ func quantizedAminmax(c dispatch.Ctx, outMin, outMax, self *tensor.Tensor, dim o
 	}))
 }
 
-func quantizedArgmax(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
+func quantizedArgmax(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	return one(index(c, "argmax", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Argmax(out, t[0], dim, keepdim))
 	}))
 }
 
-func quantizedArgmin(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
+func quantizedArgmin(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	return one(index(c, "argmin", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Argmin(out, t[0], dim, keepdim))
 	}))
 }
 
-func quantizedClampTensor(c dispatch.Ctx, out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedClampTensor(c dispatch.Context, out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "clamp", out, []*tensor.Tensor{self, low, high}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ClampTensor(out, t[0], t[1], t[2]))
 	}))
 }
 
-func quantizedClamp(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
+func quantizedClamp(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "clamp", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Clamp(out, t[0], low, high))
 	}))
 }
 
-func quantizedClampMin(c dispatch.Ctx, out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedClampMin(c dispatch.Context, out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "clamp_min", out, []*tensor.Tensor{self, low}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ClampMin(out, t[0], t[1]))
 	}))
 }
 
-func quantizedClampMax(c dispatch.Ctx, out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedClampMax(c dispatch.Context, out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "clamp_max", out, []*tensor.Tensor{self, high}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ClampMax(out, t[0], t[1]))
 	}))
 }
 
-func quantizedMaximum(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMaximum(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "maximum", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Maximum(out, t[0], t[1]))
 	}))
 }
 
-func quantizedMinimum(c dispatch.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMinimum(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(numbers(c, "minimum", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Minimum(out, t[0], t[1]))
 	}))
 }
 
-func quantizedSort(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedSort(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("sort", outValues, outIndices); err != nil {
 		return
 	}
@@ -546,7 +546,7 @@ func quantizedSort(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, d
 	}))
 }
 
-func quantizedSortStable(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedSortStable(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("sort", outValues, outIndices); err != nil {
 		return
 	}
@@ -555,7 +555,7 @@ func quantizedSortStable(c dispatch.Ctx, outValues, outIndices, self *tensor.Ten
 	}))
 }
 
-func quantizedTopk(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedTopk(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("topk", outValues, outIndices); err != nil {
 		return
 	}
@@ -564,13 +564,13 @@ func quantizedTopk(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k
 	}))
 }
 
-func quantizedMedian(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedMedian(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(rank(c, "median", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Median(t[0]))
 	}))
 }
 
-func quantizedMedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedMedianDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("median", outValues, outIndices); err != nil {
 		return
 	}
@@ -579,7 +579,7 @@ func quantizedMedianDim(c dispatch.Ctx, outValues, outIndices, self *tensor.Tens
 	}))
 }
 
-func quantizedKthvalue(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedKthvalue(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("kthvalue", outValues, outIndices); err != nil {
 		return
 	}
@@ -588,7 +588,7 @@ func quantizedKthvalue(c dispatch.Ctx, outValues, outIndices, self *tensor.Tenso
 	}))
 }
 
-func quantizedMode(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+func quantizedMode(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if err = withoutOut("mode", outValues, outIndices); err != nil {
 		return
 	}
@@ -597,287 +597,287 @@ func quantizedMode(c dispatch.Ctx, outValues, outIndices, self *tensor.Tensor, d
 	}))
 }
 
-func quantizedDataPtr(c dispatch.Ctx, self *tensor.Tensor) (r0 uintptr, err error) {
-	return c.Past(tensor.Quantized).DataPtr(self)
+func quantizedDataPtr(c dispatch.Context, self *tensor.Tensor) (r0 uintptr, err error) {
+	return c.Excluding(tensor.Quantized).DataPtr(self)
 }
 
-func quantizedIsReadOnly(c dispatch.Ctx, self *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsReadOnly(self)
+func quantizedIsReadOnly(c dispatch.Context, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Excluding(tensor.Quantized).IsReadOnly(self)
 }
 
-func quantizedUntypedStorage(c dispatch.Ctx, self *tensor.Tensor) (r0 *storage.Storage, err error) {
-	return c.Past(tensor.Quantized).UntypedStorage(self)
+func quantizedUntypedStorage(c dispatch.Context, self *tensor.Tensor) (r0 *storage.Storage, err error) {
+	return c.Excluding(tensor.Quantized).UntypedStorage(self)
 }
 
-func quantizedShareMemory(c dispatch.Ctx, self *tensor.Tensor) (err error) {
-	return c.Past(tensor.Quantized).ShareMemory(self)
+func quantizedShareMemory(c dispatch.Context, self *tensor.Tensor) (err error) {
+	return c.Excluding(tensor.Quantized).ShareMemory(self)
 }
 
-func quantizedIsShared(c dispatch.Ctx, self *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsShared(self)
+func quantizedIsShared(c dispatch.Context, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Excluding(tensor.Quantized).IsShared(self)
 }
 
-func quantizedPinMemory(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedPinMemory(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "pin_memory", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.PinMemory(t[0]))
 	}))
 }
 
-func quantizedRecordStream(c dispatch.Ctx, self *tensor.Tensor, stream int64) (err error) {
-	return c.Past(tensor.Quantized).RecordStream(self, stream)
+func quantizedRecordStream(c dispatch.Context, self *tensor.Tensor, stream int64) (err error) {
+	return c.Excluding(tensor.Quantized).RecordStream(self, stream)
 }
 
-func quantizedIsPinned(c dispatch.Ctx, self *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsPinned(self)
+func quantizedIsPinned(c dispatch.Context, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Excluding(tensor.Quantized).IsPinned(self)
 }
 
-func quantizedView(c dispatch.Ctx, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func quantizedView(c dispatch.Context, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "view", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.View(t[0], size))
 	}))
 }
 
-func quantizedReshape(c dispatch.Ctx, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func quantizedReshape(c dispatch.Context, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "reshape", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Reshape(t[0], size))
 	}))
 }
 
-func quantizedReshapeAs(c dispatch.Ctx, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedReshapeAs(c dispatch.Context, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "reshape_as", nil, []*tensor.Tensor{self, other}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.ReshapeAs(t[0], t[1]))
 	}))
 }
 
-func quantizedFlatten(c dispatch.Ctx, self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
+func quantizedFlatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "flatten", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Flatten(t[0], start, end))
 	}))
 }
 
-func quantizedUnflatten(c dispatch.Ctx, self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
+func quantizedUnflatten(c dispatch.Context, self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "unflatten", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Unflatten(t[0], dim, sizes))
 	}))
 }
 
-func quantizedRavel(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedRavel(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "ravel", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Ravel(t[0]))
 	}))
 }
 
-func quantizedTransposeMatrix(c dispatch.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedTransposeMatrix(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "t", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.TransposeMatrix(out, t[0]))
 	}))
 }
 
-func quantizedTranspose(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
+func quantizedTranspose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "transpose", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Transpose(out, t[0], dim0, dim1))
 	}))
 }
 
-func quantizedPermute(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func quantizedPermute(c dispatch.Context, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "permute", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Permute(t[0], dims))
 	}))
 }
 
-func quantizedMovedim(c dispatch.Ctx, self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
+func quantizedMovedim(c dispatch.Context, self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "movedim", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Movedim(t[0], source, destination))
 	}))
 }
 
-func quantizedMovedimList(c dispatch.Ctx, self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
+func quantizedMovedimList(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "movedim", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.MovedimList(t[0], source, destination))
 	}))
 }
 
-func quantizedTransposeAll(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedTransposeAll(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "T", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.TransposeAll(t[0]))
 	}))
 }
 
-func quantizedTransposeLast(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedTransposeLast(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "mT", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.TransposeLast(t[0]))
 	}))
 }
 
-func quantizedAdjointMatrix(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedAdjointMatrix(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "H", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.AdjointMatrix(t[0]))
 	}))
 }
 
-func quantizedAdjoint(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedAdjoint(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "adjoint", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Adjoint(t[0]))
 	}))
 }
 
-func quantizedExpand(c dispatch.Ctx, self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
+func quantizedExpand(c dispatch.Context, self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "expand", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Expand(t[0], size, x2))
 	}))
 }
 
-func quantizedBroadcastTo(c dispatch.Ctx, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
+func quantizedBroadcastTo(c dispatch.Context, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "broadcast_to", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.BroadcastTo(t[0], size))
 	}))
 }
 
-func quantizedSqueeze(c dispatch.Ctx, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedSqueeze(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Squeeze(out, t[0]))
 	}))
 }
 
-func quantizedSqueezeDim(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func quantizedSqueezeDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.SqueezeDim(out, t[0], dim))
 	}))
 }
 
-func quantizedSqueezeDims(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
+func quantizedSqueezeDims(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.SqueezeDims(out, t[0], dims))
 	}))
 }
 
-func quantizedUnsqueeze(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
+func quantizedUnsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "unsqueeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Unsqueeze(out, t[0], dim))
 	}))
 }
 
-func quantizedNarrow(c dispatch.Ctx, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
+func quantizedNarrow(c dispatch.Context, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "narrow", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Narrow(t[0], dim, start, length))
 	}))
 }
 
-func quantizedSelect(c dispatch.Ctx, self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
+func quantizedSelect(c dispatch.Context, self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "select", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Select(t[0], dim, index))
 	}))
 }
 
-func quantizedSlice(c dispatch.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+func quantizedSlice(c dispatch.Context, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "slice", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Slice(t[0], dim, start, end, step))
 	}))
 }
 
-func quantizedUnfold(c dispatch.Ctx, self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
+func quantizedUnfold(c dispatch.Context, self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "unfold", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Unfold(t[0], dim, size, step))
 	}))
 }
 
-func quantizedDiagonal(c dispatch.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
+func quantizedDiagonal(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "diagonal", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Diagonal(t[0], offset, dim1, dim2))
 	}))
 }
 
-func quantizedDetach(c dispatch.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+func quantizedDetach(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "detach", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Detach(t[0]))
 	}))
 }
 
-func quantizedUnbind(c dispatch.Ctx, self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedUnbind(c dispatch.Context, self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "unbind", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Unbind(t[0], dim))
 	}))
 }
 
-func quantizedSplit(c dispatch.Ctx, self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Split(t[0], splitSize, dim))
 	}))
 }
 
-func quantizedSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "split_with_sizes", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.SplitWithSizes(t[0], sizes, dim))
 	}))
 }
 
-func quantizedChunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "chunk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Chunk(t[0], chunks, dim))
 	}))
 }
 
-func quantizedUnsafeChunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedUnsafeChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "unsafe_chunk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.UnsafeChunk(t[0], chunks, dim))
 	}))
 }
 
-func quantizedUnsafeSplit(c dispatch.Ctx, self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedUnsafeSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "unsafe_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.UnsafeSplit(t[0], splitSize, dim))
 	}))
 }
 
-func quantizedUnsafeSplitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedUnsafeSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "unsafe_split_with_sizes", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.UnsafeSplitWithSizes(t[0], sizes, dim))
 	}))
 }
 
-func quantizedTensorSplit(c dispatch.Ctx, self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedTensorSplit(c dispatch.Context, self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "tensor_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.TensorSplit(t[0], sections, dim))
 	}))
 }
 
-func quantizedTensorSplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+func quantizedTensorSplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "tensor_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.TensorSplitIndices(t[0], indices, dim))
 	}))
 }
 
-func quantizedHsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+func quantizedHsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "hsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Hsplit(t[0], sections))
 	}))
 }
 
-func quantizedHsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+func quantizedHsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "hsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.HsplitIndices(t[0], indices))
 	}))
 }
 
-func quantizedVsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+func quantizedVsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "vsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Vsplit(t[0], sections))
 	}))
 }
 
-func quantizedVsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+func quantizedVsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "vsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.VsplitIndices(t[0], indices))
 	}))
 }
 
-func quantizedDsplit(c dispatch.Ctx, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
+func quantizedDsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "dsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Dsplit(t[0], sections))
 	}))
 }
 
-func quantizedDsplitIndices(c dispatch.Ctx, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
+func quantizedDsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
 	return (view(c, "dsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.DsplitIndices(t[0], indices))
 	}))

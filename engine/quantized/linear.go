@@ -13,17 +13,17 @@ import (
 // Products of integers, whose sums are integers of 32 bits, which are quantized once.
 
 // QuantizedLinear returns self times the transposed weight, plus bias.
-func QuantizedLinear(c dispatch.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinear(c dispatch.Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linear(c, "quantized.linear", self, weight, bias, packed, scale, zero, false)
 }
 
 // QuantizedLinearRelu returns relu of QuantizedLinear.
-func QuantizedLinearRelu(c dispatch.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinearRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linear(c, "quantized.linear_relu", self, weight, bias, packed, scale, zero, true)
 }
 
-func linear(c dispatch.Ctx, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func linear(c dispatch.Context, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	s.wants("self", self)
 	if s.Err == nil && self.DType() == dtype.QInt32 {
@@ -34,7 +34,7 @@ func linear(c dispatch.Ctx, op string, self, weight, bias, packed *tensor.Tensor
 		return nil, s.Err
 	}
 	p := product{a: s.ints(self), b: s.transposed(s.ints(weight)), of: self.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed, relu: relu}
-	return s.Give(s.multiplied(p, self.DType(), tensor.PerTensor(scale, zero)))
+	return s.Return(s.multiplied(p, self.DType(), tensor.PerTensor(scale, zero)))
 }
 
 // checkWeight returns an error unless weight is valid for a linear layer.
@@ -51,15 +51,15 @@ func (s *scope) checkWeight(weight *tensor.Tensor) {
 }
 
 // QuantizedLinearPack returns the integers of a weight as products read them.
-func QuantizedLinearPack(c dispatch.Ctx, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "quantized.linear_pack")
+func QuantizedLinearPack(c dispatch.Context, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "quantized.linear_pack")
 	defer s.Close()
 	s.checkWeight(weight)
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	b := s.transposed(s.ints(weight))
-	return s.Give(s.Step(func() (*tensor.Tensor, error) { return backend.On(b).PackQuantized(s.Op, b) }))
+	return s.Return(s.Step(func() (*tensor.Tensor, error) { return backend.On(b).PackQuantized(s.Op, b) }))
 }
 
 // checkLayer holds the parameters of a linear layer to each other.
@@ -79,8 +79,8 @@ func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 }
 
 // QuantizedLinearDynamic is QuantizedLinear of numbers, which are quantized for it, in numbers.
-func QuantizedLinearDynamic(c dispatch.Ctx, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "quantized.linear_dynamic")
+func QuantizedLinearDynamic(c dispatch.Context, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "quantized.linear_dynamic")
 	defer s.Close()
 	s.checkLayer(self, weight, bias, packed)
 	q := s.Step(func() (*tensor.Tensor, error) {
@@ -93,12 +93,12 @@ func QuantizedLinearDynamic(c dispatch.Ctx, self, weight, bias *tensor.Tensor, r
 		return nil, s.Err
 	}
 	p := product{a: s.ints(q), b: s.transposed(s.ints(weight)), of: q.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed}
-	return s.Give(s.multiplied(p, dtype.Float32, nil))
+	return s.Return(s.multiplied(p, dtype.Float32, nil))
 }
 
 // QuantizedMatmul returns the matrix product of two tensors, with integer sums for 8-bit ones.
-func QuantizedMatmul(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	s := within(c, "quantized.matmul")
+func QuantizedMatmul(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	s := newScope(c, "quantized.matmul")
 	defer s.Close()
 	s.both(qa, qb)
 	if s.Err != nil {
@@ -106,7 +106,7 @@ func QuantizedMatmul(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero 
 	}
 	if qa.DType() == dtype.QInt32 || qa.Dim() == 0 || qb.Dim() == 0 {
 		r := s.Binary(c.Matmul, s.dense(qa), s.dense(qb))
-		return s.Give(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)))
+		return s.Return(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)))
 	}
 	rows := max(qb.Dim()-2, 0)
 	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[rows] {
@@ -114,7 +114,7 @@ func QuantizedMatmul(c dispatch.Ctx, qa, qb *tensor.Tensor, scale float64, zero 
 		return nil, s.Err
 	}
 	p := product{a: s.ints(qa), b: s.ints(qb), of: qa.Quantizer(), by: qb.Quantizer()}
-	return s.Give(s.matrices(p, qa.DType(), tensor.PerTensor(scale, zero)))
+	return s.Return(s.matrices(p, qa.DType(), tensor.PerTensor(scale, zero)))
 }
 
 // matrices returns the product of tensors of any dimensions, as matmul has it: of vectors too, and of batches of matrices.

@@ -24,19 +24,19 @@ func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*ten
 	default:
 		s.Fail(tensor.CheckQuantized(s.Op, d))
 	}
-	return s.Give(s.quantized(x, d, q))
+	return s.Return(s.quantized(x, d, q))
 }
 
 // QuantizePerTensor quantizes with one scale.
-func QuantizePerTensor(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "quantize_per_tensor")
+func QuantizePerTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "quantize_per_tensor")
 	defer s.Close()
 	return s.make(self, d, tensor.PerTensor(scale, zero))
 }
 
 // QuantizePerTensorTensorQparams is QuantizePerTensor with a scale and a zero point in tensors.
-func QuantizePerTensorTensorQparams(c dispatch.Ctx, self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "quantize_per_tensor")
+func QuantizePerTensorTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "quantize_per_tensor")
 	defer s.Close()
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
 	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
@@ -49,8 +49,8 @@ func QuantizePerTensorTensorQparams(c dispatch.Ctx, self, scale, zero *tensor.Te
 }
 
 // QuantizePerTensorTensors is QuantizePerTensor for each tensor of a list, with a scale and a zero point each.
-func QuantizePerTensorTensors(c dispatch.Ctx, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
-	s := within(c, "quantize_per_tensor")
+func QuantizePerTensorTensors(c dispatch.Context, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
+	s := newScope(c, "quantize_per_tensor")
 	defer s.Close()
 	each, zero := s.floats("scales", scales), s.integers("zero_points", zeros)
 	if s.Err == nil && (len(each) != len(tensors) || len(zero) != len(tensors)) {
@@ -63,8 +63,8 @@ func QuantizePerTensorTensors(c dispatch.Ctx, tensors []*tensor.Tensor, scales, 
 }
 
 // QuantizePerChannel quantizes with a scale for each index along an axis.
-func QuantizePerChannel(c dispatch.Ctx, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "quantize_per_channel")
+func QuantizePerChannel(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "quantize_per_channel")
 	defer s.Close()
 	q := s.channels(self, scales, zeros, axis)
 	return s.make(self, d, q)
@@ -92,8 +92,8 @@ func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor)
 }
 
 // QuantizePerTensorDynamic quantizes with the scale and zero point that hold all numbers.
-func QuantizePerTensorDynamic(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
-	s := within(c, "quantize_per_tensor_dynamic")
+func QuantizePerTensorDynamic(c dispatch.Context, self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
+	s := newScope(c, "quantize_per_tensor_dynamic")
 	defer s.Close()
 	lo, hi := d.StoredRange()
 	if d != dtype.QUint8 && d != dtype.QInt8 {
@@ -114,8 +114,8 @@ func QuantizePerTensorDynamic(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType
 func floorHalf(v int64) int64 { return v >> 1 }
 
 // ChooseQparamsPerTensor returns the scale and zero point of quint8 that hold all numbers.
-func ChooseQparamsPerTensor(c dispatch.Ctx, self *tensor.Tensor, reduce bool) (float64, int64, error) {
-	s := within(c, "choose_qparams_per_tensor")
+func ChooseQparamsPerTensor(c dispatch.Context, self *tensor.Tensor, reduce bool) (float64, int64, error) {
+	s := newScope(c, "choose_qparams_per_tensor")
 	defer s.Close()
 	hi := int64(math.MaxUint8)
 	if reduce {
@@ -140,8 +140,8 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 		return 0, 0
 	}
 	least, most, err := s.C.Aminmax(nil, nil, x, ops.NoInt, false)
-	s.Keep(least, err)
-	s.Keep(most, nil)
+	s.Track(least, err)
+	s.Track(most, nil)
 	if s.Err != nil {
 		return 0, 0
 	}
@@ -186,28 +186,28 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 }
 
 // Dequantize returns the numbers of a quantized tensor; any other is given in float32.
-func Dequantize(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "dequantize")
+func Dequantize(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "dequantize")
 	defer s.Close()
 	s.Strided(self)
-	return s.Give(s.Cast(s.dense(self), dtype.Float32))
+	return s.Return(s.Cast(s.dense(self), dtype.Float32))
 }
 
 // DequantizeTensors is Dequantize for each tensor of a list.
-func DequantizeTensors(c dispatch.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func DequantizeTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.Dequantize(tensors[i]) })
 }
 
 // MakePerTensorQuantizedTensor returns a copy of integers that represent numbers with one scale.
-func MakePerTensorQuantizedTensor(c dispatch.Ctx, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	s := within(c, "_make_per_tensor_quantized_tensor")
+func MakePerTensorQuantizedTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+	s := newScope(c, "_make_per_tensor_quantized_tensor")
 	defer s.Close()
 	return s.of(self, tensor.PerTensor(scale, zero))
 }
 
 // MakePerChannelQuantizedTensor returns a copy of integers with a scale for each index along an axis.
-func MakePerChannelQuantizedTensor(c dispatch.Ctx, self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
-	s := within(c, "_make_per_channel_quantized_tensor")
+func MakePerChannelQuantizedTensor(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+	s := newScope(c, "_make_per_channel_quantized_tensor")
 	defer s.Close()
 	return s.of(self, s.channels(self, scales, zeros, axis))
 }
@@ -226,19 +226,19 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 		s.Failf("expected uint8, int8 or int32, but got %v", ints.DType())
 	}
 	copied := s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(ints, shape.Preserve) })
-	return s.Give(s.as(copied, d, q))
+	return s.Return(s.as(copied, d, q))
 }
 
 // EmptyAffineQuantized returns a tensor of arbitrary integers with one scale.
-func EmptyAffineQuantized(c dispatch.Ctx, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
-	s := within(c, "_empty_affine_quantized")
+func EmptyAffineQuantized(c dispatch.Context, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
+	s := newScope(c, "_empty_affine_quantized")
 	defer s.Close()
 	return s.empty(size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
 }
 
 // EmptyPerChannelAffineQuantized returns a tensor of arbitrary integers with a scale for each index along an axis.
-func EmptyPerChannelAffineQuantized(c dispatch.Ctx, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s := within(c, "_empty_per_channel_affine_quantized")
+func EmptyPerChannelAffineQuantized(c dispatch.Context, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := newScope(c, "_empty_per_channel_affine_quantized")
 	defer s.Close()
 	return s.empty(size, d, l, dev, func(t *tensor.Tensor) *tensor.Quantizer { return s.channels(t, scales, zeros, axis) })
 }
@@ -252,7 +252,7 @@ func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.D
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return s.Give(s.as(ints, d, of(ints)))
+	return s.Return(s.as(ints, d, of(ints)))
 }
 
 // floats returns the elements of a tensor of scales.

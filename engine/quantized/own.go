@@ -17,8 +17,8 @@ import (
 // Operators with a hand-written form: the generator uses a function with such a name instead of writing one.
 
 // quantizedCopy writes numbers, quantized as self is.
-func quantizedCopy(c dispatch.Ctx, self, src *tensor.Tensor, busy bool) error {
-	s := within(c, "copy_")
+func quantizedCopy(c dispatch.Context, self, src *tensor.Tensor, busy bool) error {
+	s := newScope(c, "copy_")
 	defer s.Close()
 	switch {
 	case !isQuantized(self):
@@ -41,8 +41,8 @@ func quantizedCopy(c dispatch.Ctx, self, src *tensor.Tensor, busy bool) error {
 }
 
 // quantizedToOptions returns the tensor itself, or a copy, where neither its dtype nor its layout is to be another one.
-func quantizedToOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	s := within(c, "to")
+func quantizedToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := newScope(c, "to")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
 		s.Failf("to() does not convert %v to %v; use dequantize() for values, or int_repr() for the stored integers", self.DType(), d)
@@ -50,12 +50,12 @@ func quantizedToOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l te
 	}
 	ints := s.ints(self)
 	moved := s.Step(func() (*tensor.Tensor, error) { return c.ToOptions(ints, dtype.None, l, dev, busy, forced, f) })
-	return s.Give(s.as(moved, self.DType(), self.Quantizer()))
+	return s.Return(s.as(moved, self.DType(), self.Quantizer()))
 }
 
 // quantizedEqual reports whether dtypes, sizes, quantizers and numbers are the same.
-func quantizedEqual(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
-	s := within(c, "equal")
+func quantizedEqual(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
+	s := newScope(c, "equal")
 	defer s.Close()
 	if !isQuantized(self) || !isQuantized(other) {
 		s.Failf("a quantized tensor can only be compared with another one, but got %v and %v; call dequantize() first", self.DType(), other.DType())
@@ -68,8 +68,8 @@ func quantizedEqual(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
 }
 
 // quantizedEmptyLike returns a tensor of arbitrary integers with the same quantizer.
-func quantizedEmptyLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	s := within(c, "empty_like")
+func quantizedEmptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := newScope(c, "empty_like")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
 		s.Failf("a tensor like one of dtype %v cannot have dtype %v; use dequantize()", self.DType(), d)
@@ -77,12 +77,12 @@ func quantizedEmptyLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l te
 	}
 	ints := s.ints(self)
 	made := s.Step(func() (*tensor.Tensor, error) { return c.EmptyLike(ints, dtype.None, l, dev, f) })
-	return s.Give(s.as(made, self.DType(), self.Quantizer()))
+	return s.Return(s.as(made, self.DType(), self.Quantizer()))
 }
 
 // quantizedZero writes the integer of 0.
-func quantizedZero(c dispatch.Ctx, self *tensor.Tensor) error {
-	s := within(c, "zero_")
+func quantizedZero(c dispatch.Context, self *tensor.Tensor) error {
+	s := newScope(c, "zero_")
 	defer s.Close()
 	zero := s.Number(dtype.IntScalar(0))
 	s.Do(func() error { return c.Copy(self, zero, false) })
@@ -90,18 +90,18 @@ func quantizedZero(c dispatch.Ctx, self *tensor.Tensor) error {
 }
 
 // quantizedResize returns a tensor with one scale other sizes.
-func quantizedResize(c dispatch.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
-	s := within(c, "resize_")
+func quantizedResize(c dispatch.Context, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+	s := newScope(c, "resize_")
 	defer s.Close()
 	if s.ordered(self); s.Err != nil && !slices.Equal(self.Sizes(), size) {
 		return s.Err
 	}
-	return c.Past(tensor.Quantized).Resize(self, size, f)
+	return c.Excluding(tensor.Quantized).Resize(self, size, f)
 }
 
 // quantizedAsStrided is any geometry over the integers, in which channels would be anywhere.
-func quantizedAsStrided(c dispatch.Ctx, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
-	s := within(c, "as_strided")
+func quantizedAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+	s := newScope(c, "as_strided")
 	defer s.Close()
 	if isQuantized(self) {
 		s.ordered(self)
@@ -115,8 +115,8 @@ func quantizedAsStrided(c dispatch.Ctx, out, self *tensor.Tensor, size, stride [
 }
 
 // quantizedAsStridedScatter puts numbers in any geometry over the integers, in which channels would be anywhere.
-func quantizedAsStridedScatter(c dispatch.Ctx, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
-	s := within(c, "as_strided_scatter")
+func quantizedAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+	s := newScope(c, "as_strided_scatter")
 	defer s.Close()
 	s.ordered(s.leading([]*tensor.Tensor{self, src}))
 	if s.Err != nil {
@@ -128,8 +128,8 @@ func quantizedAsStridedScatter(c dispatch.Ctx, self, src *tensor.Tensor, size, s
 }
 
 // quantizedRelu has the integer of 0 where an integer is less.
-func quantizedRelu(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "relu")
+func quantizedRelu(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "relu")
 	defer s.Close()
 	if s.leading([]*tensor.Tensor{self}); s.Err != nil {
 		return nil, s.Err
@@ -141,8 +141,8 @@ func quantizedRelu(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, er
 }
 
 // quantizedIndexSetScalar writes one number.
-func quantizedIndexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
-	s := within(c, "index_put_")
+func quantizedIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+	s := newScope(c, "index_put_")
 	defer s.Close()
 	number := s.Number(value)
 	s.Do(func() error { return c.IndexSet(self, items, number) })
@@ -150,7 +150,7 @@ func quantizedIndexSetScalar(c dispatch.Ctx, self *tensor.Tensor, items []ops.In
 }
 
 // quantizedIndexPut writes numbers, and adds none.
-func quantizedIndexPut(c dispatch.Ctx, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+func quantizedIndexPut(c dispatch.Context, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	if accumulate {
 		return nil, accumulates("index_put")
 	}
@@ -160,7 +160,7 @@ func quantizedIndexPut(c dispatch.Ctx, out, self *tensor.Tensor, indices []*tens
 }
 
 // quantizedPut writes numbers, and adds none.
-func quantizedPut(c dispatch.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
+func quantizedPut(c dispatch.Context, out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	if accumulate {
 		return nil, accumulates("put")
 	}
@@ -174,7 +174,7 @@ func accumulates(op string) error {
 }
 
 // quantizedIndexSet writes values to the indexed elements, which are a view or positions.
-func quantizedIndexSet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func quantizedIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	return none(place(c, "index_put_", self, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nothing(c.IndexSet(t[0], items, t[1]))
 	}))
@@ -191,12 +191,12 @@ func (s *scope) shown(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // quantizedToString prints the numbers, and how they are quantized.
-func quantizedToString(c dispatch.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err
 	}
-	s := within(c, "to_string")
+	s := newScope(c, "to_string")
 	defer s.Close()
 	x := s.dense(s.shown(self))
 	if s.Err != nil {
@@ -224,8 +224,8 @@ func quantizedToString(c dispatch.Ctx, self *tensor.Tensor, precision, threshold
 }
 
 // quantizedItem returns the number of the only element.
-func quantizedItem(c dispatch.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
-	s := within(c, "item")
+func quantizedItem(c dispatch.Context, self *tensor.Tensor) (dtype.Scalar, error) {
+	s := newScope(c, "item")
 	defer s.Close()
 	x := s.dense(s.shown(self))
 	if s.Err != nil {
@@ -235,14 +235,14 @@ func quantizedItem(c dispatch.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 }
 
 // quantizedMean returns the mean of the integers, rounded once, halves to even. Without elements it is NaN, as other numbers are quantized.
-func quantizedMean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func quantizedMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	f := func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Mean(nil, t[0], dim, keepdim, d))
 	}
 	if !isQuantized(self) || self.Quantizer().PerChannel() || self.Numel() == 0 || d != dtype.None && d != self.DType() {
 		return one(numbers(c, "mean", out, []*tensor.Tensor{self}, f))
 	}
-	s := within(c, "mean")
+	s := newScope(c, "mean")
 	defer s.Close()
 	ints := s.Cast(s.ints(self), dtype.Float64)
 	mean := s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, ints, dim, keepdim, dtype.None) })
@@ -251,22 +251,22 @@ func quantizedMean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdi
 }
 
 // quantizedTanh is in (-1, 1), over which the integers are spread.
-func quantizedTanh(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func quantizedTanh(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return spread(c, "tanh", out, self, c.Tanh, 2, -1)
 }
 
 // quantizedSigmoid is in (0, 1).
-func quantizedSigmoid(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func quantizedSigmoid(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return spread(c, "sigmoid", out, self, c.Sigmoid, 1, 0)
 }
 
 // spread returns a function of the numbers with results of a known width, from the least on, which all integers are for. Those of 32 bits begin with
 // 0.
-func spread(c dispatch.Ctx, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
-	s := within(c, op)
+func spread(c dispatch.Context, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	if !isQuantized(self) {
-		return nil, dispatch.Refused(op, tensor.Quantized)
+		return nil, dispatch.Unsupported(op, tensor.Quantized)
 	}
 	lo, hi := self.DType().StoredRange()
 	scale := width / float64(hi-lo+1)

@@ -27,7 +27,7 @@ func init() {
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
-func within(c dispatch.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
+func newScope(c dispatch.Context, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // isQuantized reports whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
@@ -37,7 +37,7 @@ func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
 		return t
 	}
-	return s.Keep(t.Ints(), nil)
+	return s.Track(t.Ints(), nil)
 }
 
 // as returns the quantized tensor of the dtype d over integers.

@@ -23,7 +23,7 @@ func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, e
 }
 
 // QScale returns the scale of a tensor that has one.
-func QScale(_ dispatch.Ctx, self *tensor.Tensor) (float64, error) {
+func QScale(_ dispatch.Context, self *tensor.Tensor) (float64, error) {
 	q, err := quantizer("q_scale", self, false)
 	if err != nil {
 		return 0, err
@@ -32,7 +32,7 @@ func QScale(_ dispatch.Ctx, self *tensor.Tensor) (float64, error) {
 }
 
 // QZeroPoint returns the zero point of a tensor that has one.
-func QZeroPoint(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
+func QZeroPoint(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	q, err := quantizer("q_zero_point", self, false)
 	if err != nil {
 		return 0, err
@@ -41,29 +41,29 @@ func QZeroPoint(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
 }
 
 // QPerChannelScales returns the scales of the channels.
-func QPerChannelScales(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "q_per_channel_scales")
+func QPerChannelScales(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "q_per_channel_scales")
 	defer s.Close()
 	q, err := quantizer(s.Op, self, true)
 	if err != nil {
 		return nil, err
 	}
-	return s.Give(s.list([]int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(q.Scales[i]) }))
+	return s.Return(s.list([]int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(q.Scales[i]) }))
 }
 
 // QPerChannelZeroPoints returns the zero points of the channels.
-func QPerChannelZeroPoints(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "q_per_channel_zero_points")
+func QPerChannelZeroPoints(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "q_per_channel_zero_points")
 	defer s.Close()
 	q, err := quantizer(s.Op, self, true)
 	if err != nil {
 		return nil, err
 	}
-	return s.Give(s.list([]int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) }))
+	return s.Return(s.list([]int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) }))
 }
 
 // QPerChannelAxis returns the dimension of the channels.
-func QPerChannelAxis(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
+func QPerChannelAxis(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	q, err := quantizer("q_per_channel_axis", self, true)
 	if err != nil {
 		return 0, err
@@ -72,7 +72,7 @@ func QPerChannelAxis(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
 }
 
 // Qscheme returns the name of the kind of quantizer.
-func Qscheme(_ dispatch.Ctx, self *tensor.Tensor) (string, error) {
+func Qscheme(_ dispatch.Context, self *tensor.Tensor) (string, error) {
 	q := self.Quantizer()
 	if q == nil {
 		return "", status.Runtimef("qscheme: expected a quantized tensor, but got one of dtype %v", self.DType())
@@ -81,17 +81,19 @@ func Qscheme(_ dispatch.Ctx, self *tensor.Tensor) (string, error) {
 }
 
 // IsQuantized reports whether the tensor has a quantizer.
-func IsQuantized(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) { return isQuantized(self), nil }
+func IsQuantized(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
+	return isQuantized(self), nil
+}
 
 // IntRepr returns a copy of the integers.
-func IntRepr(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func IntRepr(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isQuantized(self) {
 		return nil, status.Runtimef("int_repr: expected a quantized tensor, but got one of dtype %v", self.DType())
 	}
-	s := within(c, "int_repr")
+	s := newScope(c, "int_repr")
 	defer s.Close()
 	ints := s.ints(self)
-	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Clone(ints, shape.Preserve) }))
+	return s.Return(s.Step(func() (*tensor.Tensor, error) { return c.Clone(ints, shape.Preserve) }))
 }
 
 // number returns the only element of t.

@@ -21,14 +21,14 @@ func (s *scope) first(t []*tensor.Tensor) *tensor.Tensor {
 	if i := slices.IndexFunc(t, isQuantized); i >= 0 && s.Err == nil {
 		return t[i]
 	}
-	s.Fail(dispatch.Refused(s.Op, tensor.Quantized)) // only an output, or a tensor of another kind of argument, is quantized
+	s.Fail(dispatch.Unsupported(s.Op, tensor.Quantized)) // only an output, or a tensor of another kind of argument, is quantized
 	return nil
 }
 
 // leading returns the first tensor for operators with results made of its elements.
 func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && !isQuantized(t[0]) {
-		s.Fail(dispatch.Refused(s.Op, tensor.Quantized))
+		s.Fail(dispatch.Unsupported(s.Op, tensor.Quantized))
 		return nil
 	}
 	return t[0]
@@ -58,7 +58,7 @@ func (s *scope) keep(f func() ([]*tensor.Tensor, error)) []*tensor.Tensor {
 	list, err := f()
 	s.Fail(err)
 	for _, t := range list {
-		s.Keep(t, nil)
+		s.Track(t, nil)
 	}
 	return list
 }
@@ -66,7 +66,7 @@ func (s *scope) keep(f func() ([]*tensor.Tensor, error)) []*tensor.Tensor {
 // give returns the results, or writes them to out if it is not nil, which is a quantized tensor of the same sizes.
 func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
-		return s.GiveAll(list)
+		return s.ReturnAll(list)
 	}
 	if r := list[0]; !isQuantized(out) || !slices.Equal(out.Sizes(), r.Sizes()) {
 		s.Failf("out must be a quantized tensor of sizes %v, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
@@ -77,8 +77,8 @@ func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tenso
 }
 
 // view returns the view of the integers, whose channels are where the same view of their numbers has them.
-func view(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func view(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	self := s.leading(t)
 	if s.Err != nil {
@@ -103,12 +103,12 @@ func view(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f d
 	for i := range list {
 		list[i] = s.as(list[i], self.DType(), quantizers[i])
 	}
-	return s.GiveAll(list)
+	return s.ReturnAll(list)
 }
 
 // move is the rule of operators that move elements: they move the integers. Further quantized tensors are requantized like the first.
-func move(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func move(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	self := s.leading(t)
 	if s.Err != nil {
@@ -132,8 +132,8 @@ func move(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f d
 }
 
 // join is move for a list of tensors, all of which are quantized.
-func join(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func join(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	if len(t) == 0 { // the operator handles the empty list
 		return s.give(out, s.keep(func() ([]*tensor.Tensor, error) { return f(nil, t) }))
@@ -156,8 +156,8 @@ func (s *scope) requantized(t *tensor.Tensor, d dtype.DType, q *tensor.Quantizer
 }
 
 // rank is the rule of operators that return elements by their order, and their indices: they compare the integers.
-func rank(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func rank(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	self := s.leading(t)
 	s.ordered(self)
@@ -171,16 +171,16 @@ func rank(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f d
 }
 
 // index is the rule of operators that return indices by the order of elements: they compare the integers.
-func index(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func index(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	s.ordered(s.leading(t))
-	return s.GiveAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, s.all(t)) }))
+	return s.ReturnAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, s.all(t)) }))
 }
 
 // place is the rule of operators that insert elements: the last tensor, quantized like the first, is inserted into the integers.
-func place(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func place(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	self := s.leading(t)
 	if s.Err != nil {
@@ -219,7 +219,7 @@ func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tenso
 		if s.Fail(err); len(list) == 0 || list[0] == to {
 			return to
 		}
-		return s.Keep(list[0], nil)
+		return s.Track(list[0], nil)
 	}
 	where := func(t *tensor.Tensor, value float64) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) {
@@ -235,7 +235,7 @@ func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tenso
 	written := s.ints(made)
 	made = s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, marks, written, ints) })
 	if out == nil {
-		return s.GiveAll([]*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
+		return s.ReturnAll([]*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
 	}
 	if out == self {
 		s.Do(func() error { return s.C.Copy(ints, made, false) })
@@ -268,8 +268,8 @@ func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
 }
 
 // numbers is the rule of operators on dequantized values. The result is quantized like the first quantized tensor.
-func numbers(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func numbers(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	of := s.first(t)
 	plain := s.denseAll(t)
@@ -287,14 +287,14 @@ func numbers(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, 
 }
 
 // answer is the rule of operators on dequantized values with a result that is not quantized.
-func answer(c dispatch.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
-	s := within(c, op)
+func answer(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	if isQuantized(out) {
 		s.Failf("the result is not quantized and cannot be written to a tensor of dtype %v", out.DType())
 	}
 	plain := s.denseAll(t)
-	return s.GiveAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, plain) }))
+	return s.ReturnAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, plain) }))
 }
 
 func (s *scope) denseAll(t []*tensor.Tensor) []*tensor.Tensor {

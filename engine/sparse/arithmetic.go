@@ -24,9 +24,9 @@ func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
 }
 
 // plus returns a + alpha*b, or a - alpha*b.
-func plus(op string, does func(c dispatch.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-		s := within(c, op)
+func plus(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // operators that do not support bool also reject it without entries
 			x, y := s.zeroOf(a, a.DType()), s.zeroOf(b, b.DType())
@@ -123,7 +123,7 @@ func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 		minor = a.Sizes()[0]
 	}
 	compressed, plain, values, err := s.C.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
-	compressed, plain, values = s.Keep(compressed, err), s.Keep(plain, nil), s.Keep(values, nil)
+	compressed, plain, values = s.Track(compressed, err), s.Track(plain, nil), s.Track(values, nil)
 	if index := p.Indices[0].DType(); s.Err == nil && index == q.Indices[0].DType() && plain.Numel() <= math.MaxInt32 {
 		compressed, plain = s.Cast(compressed, index), s.Cast(plain, index)
 	}
@@ -158,8 +158,8 @@ func (s *scope) linear(out, self *tensor.Tensor, d dtype.DType, each func(out, v
 }
 
 // mul multiplies entries: where both operands have one, of sparse tensors, and where the sparse one has, of another.
-func mul(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "mul")
+func mul(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "mul")
 	defer s.Close()
 	switch {
 	case !isSparse(a) && !isSparse(b):
@@ -296,8 +296,8 @@ func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
 }
 
 // div divides the entries by a number.
-func div(c dispatch.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
-	s := within(c, "div")
+func div(c dispatch.Context, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
+	s := newScope(c, "div")
 	defer s.Close()
 	if !isSparse(a) || !isNumber(b) {
 		s.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()", b.Sizes(), b.Layout())
@@ -309,16 +309,18 @@ func div(c dispatch.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Ten
 	if rounding == "" {
 		return s.linear(out, a, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
 	}
-	return onElements(s.Op, func(c dispatch.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
+	return onElements(s.Op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Div(to, v, b, rounding)
+	})(c, out, a)
 }
 
 // onEntries is onElements or keepsZero.
-type onEntries = func(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
+type onEntries = func(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
 
 // byNumber is an operator of a sparse tensor and a number that makes 0 of 0.
-func byNumber(op string, does func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error), on onEntries) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-		s := within(c, op)
+func byNumber(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error), on onEntries) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		if !isSparse(a) || !isNumber(b) {
 			s.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()", b.Sizes(), b.Layout())
@@ -327,11 +329,11 @@ func byNumber(op string, does func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*t
 		if b = s.peer(a, b); s.Err != nil {
 			return nil, s.Err
 		}
-		return on(op, func(c dispatch.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
+		return on(op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
 	}
 }
 
 // pow raises the entries to a power, which is positive: others are not 0 at 0.
-func pow(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	return byNumber("pow", func(c dispatch.Ctx, out, v, b *tensor.Tensor) (*tensor.Tensor, error) { return c.Pow(out, v, b) }, keepsZero)(c, out, a, b)
+func pow(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return byNumber("pow", func(c dispatch.Context, out, v, b *tensor.Tensor) (*tensor.Tensor, error) { return c.Pow(out, v, b) }, keepsZero)(c, out, a, b)
 }

@@ -32,7 +32,7 @@ func newBackend() dispatch.Backend {
 	b.Zeros, b.Empty = zeros, empty
 	b.Zero = zero
 	b.ZerosLike = zerosLike
-	b.OnesLike = filledLike("ones_like", func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	b.OnesLike = filledLike("ones_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.OnesLike(v, d, tensor.NoLayout, dev, f)
 	})
 	b.EmptyLike, b.FullLike, b.Fill = emptyLike, fullLike, fill
@@ -42,24 +42,28 @@ func newBackend() dispatch.Backend {
 	b.Copy = copied
 	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
 	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
-	b.IsConj, b.IsNeg, b.IsPinned = ofValues(dispatch.Ctx.IsConj), ofValues(dispatch.Ctx.IsNeg), ofValues(dispatch.Ctx.IsPinned)
-	b.Conj = func(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return c.ConjPhysical(nil, self) }
+	b.IsConj, b.IsNeg, b.IsPinned = ofValues(dispatch.Context.IsConj), ofValues(dispatch.Context.IsNeg), ofValues(dispatch.Context.IsPinned)
+	b.Conj = func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.ConjPhysical(nil, self)
+	}
 	b.Equal, b.Allclose = equal, allclose
 	b.IndexGet = indexGet
 
-	b.Add = plus("add", dispatch.Ctx.Add)
-	b.Sub = plus("sub", dispatch.Ctx.Sub)
+	b.Add = plus("add", dispatch.Context.Add)
+	b.Sub = plus("sub", dispatch.Context.Sub)
 	b.Mul = mul
 	b.Div = div
-	b.TrueDivide = func(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return div(c, out, a, b, "") }
+	b.TrueDivide = func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+		return div(c, out, a, b, "")
+	}
 	b.Pow = pow
-	b.FloorDivide = byNumber("floor_divide", dispatch.Ctx.FloorDivide, onElements)
-	b.FloatPower = byNumber("float_power", dispatch.Ctx.FloatPower, keepsZero)
-	b.Remainder = byNumber("remainder", dispatch.Ctx.Remainder, onElements)
-	b.Fmod = byNumber("fmod", dispatch.Ctx.Fmod, onElements)
+	b.FloorDivide = byNumber("floor_divide", dispatch.Context.FloorDivide, onElements)
+	b.FloatPower = byNumber("float_power", dispatch.Context.FloatPower, keepsZero)
+	b.Remainder = byNumber("remainder", dispatch.Context.Remainder, onElements)
+	b.Fmod = byNumber("fmod", dispatch.Context.Fmod, onElements)
 
 	b.Clamp = clamp
-	b.ClampMin, b.ClampMax = byNumber("clamp_min", dispatch.Ctx.ClampMin, keepsZero), byNumber("clamp_max", dispatch.Ctx.ClampMax, keepsZero)
+	b.ClampMin, b.ClampMax = byNumber("clamp_min", dispatch.Context.ClampMin, keepsZero), byNumber("clamp_max", dispatch.Context.ClampMax, keepsZero)
 
 	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
 	b.Addmm, b.Addmv = addmm, addmv
@@ -67,37 +71,37 @@ func newBackend() dispatch.Backend {
 	b.Resize, b.ResizeAs = resizeTo, resizeAs
 
 	b.Sum, b.Mean, b.Norm, b.LinalgVectorNorm = total, mean, norm, vectorNorm
-	b.Any, b.All = extreme("any", "amax", dispatch.Ctx.Any), extreme("all", "amin", dispatch.Ctx.All)
-	b.Amax, b.Amin = extreme("amax", "amax", dispatch.Ctx.Amax), extreme("amin", "amin", dispatch.Ctx.Amin)
-	b.Argmax, b.Argmin = position("argmax", "amax", dispatch.Ctx.Argmax), position("argmin", "amin", dispatch.Ctx.Argmin)
-	b.Max, b.Min = ofAll("max", dispatch.Ctx.Max), ofAll("min", dispatch.Ctx.Min)
+	b.Any, b.All = extreme("any", "amax", dispatch.Context.Any), extreme("all", "amin", dispatch.Context.All)
+	b.Amax, b.Amin = extreme("amax", "amax", dispatch.Context.Amax), extreme("amin", "amin", dispatch.Context.Amin)
+	b.Argmax, b.Argmin = position("argmax", "amax", dispatch.Context.Argmax), position("argmin", "amin", dispatch.Context.Argmin)
+	b.Max, b.Min = ofAll("max", dispatch.Context.Max), ofAll("min", dispatch.Context.Min)
 	b.CountNonzero, b.Round, b.NanToNum = countNonzero, round, nanToNum
 	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
 	b.TransposeLast, b.TransposeAll, b.Adjoint, b.AdjointMatrix = transposeLast, transposeAll, adjoint, adjointMatrix
 	b.MovedimList = moved
-	b.Movedim = func(c dispatch.Ctx, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
+	b.Movedim = func(c dispatch.Context, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
 		return moved(c, self, []int64{source}, []int64{destination})
 	}
 	b.Reshape, b.View, b.Flatten, b.Unflatten = reshaped("reshape"), reshaped("view"), flatten, unflatten
-	b.Squeeze = func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	b.Squeeze = func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, nil, true)
 	}
-	b.SqueezeDim = func(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	b.SqueezeDim = func(c dispatch.Context, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, []int64{dim}, false)
 	}
-	b.SqueezeDims = func(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	b.SqueezeDims = func(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, dims, false)
 	}
 	b.Expand, b.Flip, b.Roll = expand, flip, roll
-	b.BroadcastTo = func(c dispatch.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	b.BroadcastTo = func(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 		return expand(c, self, size, false)
 	}
 	b.Split, b.SplitWithSizes, b.Chunk, b.Unbind = split, splitWithSizes, chunk, unbind
 	b.UnsafeSplit, b.UnsafeSplitWithSizes, b.UnsafeChunk = split, splitWithSizes, chunk
 	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
-	b.Item = func(c dispatch.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
-		s := within(c, "item")
+	b.Item = func(c dispatch.Context, self *tensor.Tensor) (dtype.Scalar, error) {
+		s := newScope(c, "item")
 		defer s.Close()
 		d := s.dense(self)
 		if s.Err != nil {
@@ -133,27 +137,27 @@ func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // ofValues asks about the entries.
-func ofValues(asks func(dispatch.Ctx, *tensor.Tensor) (bool, error)) func(dispatch.Ctx, *tensor.Tensor) (bool, error) {
-	return func(c dispatch.Ctx, self *tensor.Tensor) (bool, error) { return asks(c, self.Parts().Values) }
+func ofValues(asks func(dispatch.Context, *tensor.Tensor) (bool, error)) func(dispatch.Context, *tensor.Tensor) (bool, error) {
+	return func(c dispatch.Context, self *tensor.Tensor) (bool, error) { return asks(c, self.Parts().Values) }
 }
 
-func cloned(c dispatch.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	s := within(c, "clone")
+func cloned(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := newScope(c, "clone")
 	defer s.Close()
 	s.strided(tensor.NoLayout, f)
-	return s.Give(s.onParts(self, s.clone, s.clone))
+	return s.Return(s.onParts(self, s.clone, s.clone))
 }
 
-func detached(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "detach")
+func detached(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "detach")
 	defer s.Close()
-	return s.Give(s.onValues(self, func(t *tensor.Tensor) *tensor.Tensor {
+	return s.Return(s.onValues(self, func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return c.Detach(t) })
 	}))
 }
 
-func toOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	s := within(c, "to")
+func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := newScope(c, "to")
 	defer s.Close()
 	switch {
 	case l != tensor.NoLayout && l != self.Layout():
@@ -169,23 +173,23 @@ func toOptions(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layo
 			})
 		}
 	}
-	return s.Give(s.onParts(s.convertible(self, d), to(dtype.None), to(d)))
+	return s.Return(s.onParts(s.convertible(self, d), to(dtype.None), to(d)))
 }
 
-func zeros(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func zeros(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return withoutEntries(c, "zeros", out, size, d, l, dev)
 }
 
 // empty has no entries either, so that nothing in it is arbitrary.
-func empty(c dispatch.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func empty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if f != shape.NoFormat && f != shape.Contiguous {
 		return nil, status.Runtimef("empty: memory format %v is only supported for strided tensors, not for sparse ones", f)
 	}
 	return withoutEntries(c, "empty", out, size, d, l, dev)
 }
 
-func withoutEntries(c dispatch.Ctx, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s := within(c, op)
+func withoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	if out != nil && l != tensor.NoLayout && l != out.Layout() {
 		return nil, status.Runtimef("%s: layout %v does not match the layout of out, %v", op, l, out.Layout())
@@ -204,9 +208,9 @@ var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "con
 
 // unaryOn is an operator of one tensor that makes 0 of 0. In place, entries of one place would have to be added up first, which is for
 // coalesce() to do.
-func unaryOn(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func unaryOn(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	on := onElements(op, does)
-	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if out == self && !elementwise(op, self) {
 			return nil, status.Runtimef("%s_ requires a coalesced tensor; call coalesce() first", op)
 		}
@@ -220,9 +224,9 @@ func elementwise(op string, t *tensor.Tensor) bool {
 }
 
 // onElements is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up.
-func onElements(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
-		s := within(c, op)
+func onElements(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		if !isSparse(self) {
 			return nil, mixed(op, out)
@@ -248,13 +252,13 @@ func onElements(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (
 
 // mixed returns the error of a dense operand whose result was to be sparse.
 func mixed(op string, out *tensor.Tensor) error {
-	s := within(dispatch.Ctx{}, op)
+	s := newScope(dispatch.Context{}, op)
 	s.Failf("the result of strided tensors cannot be written to a tensor of layout %v", out.Layout())
 	return s.Err
 }
 
 // freshOn is unaryOn for operators without an output.
-func freshOn(op string, does func(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor) (*tensor.Tensor, error) {
-	on := unaryOn(op, func(c dispatch.Ctx, _, self *tensor.Tensor) (*tensor.Tensor, error) { return does(c, self) })
-	return func(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return on(c, nil, self) }
+func freshOn(op string, does func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error) {
+	on := unaryOn(op, func(c dispatch.Context, _, self *tensor.Tensor) (*tensor.Tensor, error) { return does(c, self) })
+	return func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) { return on(c, nil, self) }
 }

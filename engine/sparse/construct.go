@@ -16,8 +16,8 @@ import (
 
 // SparseCooTensor creates a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the indices unless it is
 // given.
-func SparseCooTensor(c dispatch.Ctx, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
-	s := within(c, "sparse_coo_tensor")
+func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
+	s := newScope(c, "sparse_coo_tensor")
 	defer s.Close()
 	values = s.given(values, d, dev)
 	indices = s.indices("indices", indices, values)
@@ -77,7 +77,7 @@ func SparseCooTensor(c dispatch.Ctx, indices, values *tensor.Tensor, size []int6
 			s.Failf("is_coalesced is set, but the indices are not sorted in row-major order without duplicates; call coalesce() instead")
 		}
 	}
-	return s.Give(s.tensor(x))
+	return s.Return(s.tensor(x))
 }
 
 // given returns values in the requested dtype and on the requested device.
@@ -156,8 +156,8 @@ func names(l tensor.Layout) (compressed, plain string) {
 
 // SparseCompressedTensor makes a tensor of a compressed layout of its compressed indices, its plain indices and its values. Its
 // size is the smallest that holds the indices unless it is given.
-func SparseCompressedTensor(c dispatch.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s := within(c, "sparse_compressed_tensor")
+func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := newScope(c, "sparse_compressed_tensor")
 	defer s.Close()
 	if l < tensor.CSR {
 		s.Failf("layout must be sparse_csr, sparse_csc, sparse_bsr or sparse_bsc, but got %v", l)
@@ -208,7 +208,7 @@ func SparseCompressedTensor(c dispatch.Ctx, compressed, plain, values *tensor.Te
 		s.checkSizes(compressed, values, size, f, n)
 	}
 	s.checkIndices(compressed, plain, size, f)
-	return s.Give(s.assemble(l, size, compressed, plain, values))
+	return s.Return(s.assemble(l, size, compressed, plain, values))
 }
 
 // noBlocks reshapes empty values, such as the list [], to zero blocks that divide a matrix of the given size along its rows or columns.
@@ -374,9 +374,9 @@ func check(op string, t *tensor.Tensor) error {
 		if p.Coalesced {
 			flag = ops.True
 		}
-		made, err = SparseCooTensor(dispatch.Ctx{}, p.Indices[0], p.Values, t.Sizes(), dtype.None, device.None, flag)
+		made, err = SparseCooTensor(dispatch.Context{}, p.Indices[0], p.Values, t.Sizes(), dtype.None, device.None, flag)
 	} else {
-		made, err = SparseCompressedTensor(dispatch.Ctx{}, p.Indices[0], p.Indices[1], p.Values, t.Sizes(), dtype.None, t.Layout(), device.None)
+		made, err = SparseCompressedTensor(dispatch.Context{}, p.Indices[0], p.Indices[1], p.Values, t.Sizes(), dtype.None, t.Layout(), device.None)
 	}
 	if err != nil {
 		return status.In(op, err)

@@ -299,15 +299,15 @@ func (s *scope) ofBatches(compressed *tensor.Tensor, count, n int64) *tensor.Ten
 }
 
 // ToDense has all elements of self, in dtype d unless there is none.
-func ToDense(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tensor.Tensor, error) {
-	s := within(c, "to_dense")
+func ToDense(c dispatch.Context, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tensor.Tensor, error) {
+	s := newScope(c, "to_dense")
 	defer s.Close()
-	return s.Give(s.Cast(s.dense(self), d))
+	return s.Return(s.Cast(s.dense(self), d))
 }
 
 // ToSparseDim returns self in the layout COO with sparseDim sparse dimensions.
-func ToSparseDim(c dispatch.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
-	s := within(c, "to_sparse")
+func ToSparseDim(c dispatch.Context, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
+	s := newScope(c, "to_sparse")
 	defer s.Close()
 	switch {
 	case sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0:
@@ -321,13 +321,13 @@ func ToSparseDim(c dispatch.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.
 		return nil, s.Err
 	}
 	if isSparse(self) {
-		return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, denseDim(self)}))
+		return s.Return(s.as(self, form{tensor.COO, [2]int64{1, 1}, denseDim(self)}))
 	}
-	return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, self.Dim() - int(sparseDim)}))
+	return s.Return(s.as(self, form{tensor.COO, [2]int64{1, 1}, self.Dim() - int(sparseDim)}))
 }
 
 // ToSparse returns self in a sparse layout, COO by default.
-func ToSparse(c dispatch.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparse(c dispatch.Context, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	if layout == tensor.NoLayout {
 		layout = tensor.COO
 	}
@@ -335,32 +335,32 @@ func ToSparse(c dispatch.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSi
 }
 
 // ToSparseCoo returns self in the layout COO.
-func ToSparseCoo(c dispatch.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseCoo(c dispatch.Context, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_coo", self, tensor.COO, nil, dense)
 }
 
 // ToSparseCsr returns self in the layout CSR.
-func ToSparseCsr(c dispatch.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseCsr(c dispatch.Context, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_csr", self, tensor.CSR, nil, dense)
 }
 
 // ToSparseCsc returns self in the layout CSC.
-func ToSparseCsc(c dispatch.Ctx, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseCsc(c dispatch.Context, self *tensor.Tensor, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_csc", self, tensor.CSC, nil, dense)
 }
 
 // ToSparseBsr returns self in the layout BSR.
-func ToSparseBsr(c dispatch.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseBsr(c dispatch.Context, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_bsr", self, tensor.BSR, blockSize, dense)
 }
 
 // ToSparseBsc returns self in the layout BSC.
-func ToSparseBsc(c dispatch.Ctx, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func ToSparseBsc(c dispatch.Context, self *tensor.Tensor, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	return converted(c, "to_sparse_bsc", self, tensor.BSC, blockSize, dense)
 }
 
-func converted(c dispatch.Ctx, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
-	s := within(c, op)
+func converted(c dispatch.Context, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	f := form{l, [2]int64{1, 1}, 0}
 	if isSparse(self) {
@@ -374,7 +374,7 @@ func converted(c dispatch.Ctx, op string, self *tensor.Tensor, l tensor.Layout, 
 	}
 	switch {
 	case l == tensor.Strided:
-		return s.Give(s.dense(self))
+		return s.Return(s.dense(self))
 	case f.dense < 0 || f.dense > self.Dim():
 		s.Failf("dense_dim %d must be in the range 0 to %d of dimensions of the tensor", f.dense, self.Dim())
 	case inBlocks(l) && len(blockSize) == 0 && isSparse(self) && inBlocks(self.Layout()):
@@ -387,7 +387,7 @@ func converted(c dispatch.Ctx, op string, self *tensor.Tensor, l tensor.Layout, 
 		f.block = [2]int64(blockSize)
 	}
 	s.checkConversion(self, f)
-	return s.Give(s.as(self, f))
+	return s.Return(s.as(self, f))
 }
 
 // checkConversion returns an error for those conversions that PyTorch rejects.

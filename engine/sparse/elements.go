@@ -26,9 +26,9 @@ func (s *scope) whole(t *tensor.Tensor, dim []int64, keepdim bool) (values *tens
 }
 
 // reduced is an operator that reduces all elements, those of which there is no entry as one zero.
-func reduced(op string, does func(c dispatch.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-		s := within(c, op)
+func reduced(op string, does func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		values, complete := s.whole(self, dim, keepdim)
 		values = s.Reshape(values, -1)
@@ -40,16 +40,16 @@ func reduced(op string, does func(c dispatch.Ctx, out, values *tensor.Tensor) (*
 }
 
 // ofAll is reduced without dimensions.
-func ofAll(op string, does func(c dispatch.Ctx, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+func ofAll(op string, does func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	all := reduced(op, does)
-	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return all(c, out, self, nil, false)
 	}
 }
 
 // countNonzero counts the entries that are not 0, of all elements or along dimensions.
-func countNonzero(c dispatch.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
-	s := within(c, "count_nonzero")
+func countNonzero(c dispatch.Context, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	s := newScope(c, "count_nonzero")
 	defer s.Close()
 	x := s.coalesced(s.coordinatesOf(self))
 	x.values = s.Binary(c.Ne, x.values, s.Int(0))
@@ -57,9 +57,9 @@ func countNonzero(c dispatch.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Ten
 }
 
 // keepsZero is an operator by numbers that works on the entries alone, where it makes 0 of 0.
-func keepsZero(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
-		s := within(c, op)
+func keepsZero(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		if isSparse(self) {
 			sample := s.zeros(self.Parts().Values, 1)
@@ -76,42 +76,46 @@ func keepsZero(op string, does func(c dispatch.Ctx, out, self *tensor.Tensor) (*
 }
 
 // clamp holds the entries within limits that 0 is within.
-func clamp(c dispatch.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
-	return keepsZero("clamp", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Clamp(out, v, low, high) })(c, out, self)
+func clamp(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	return keepsZero("clamp", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Clamp(out, v, low, high)
+	})(c, out, self)
 }
 
 // round rounds the entries.
-func round(c dispatch.Ctx, out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
-	return unaryOn("round", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Round(out, v, decimals) })(c, out, self)
+func round(c dispatch.Context, out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
+	return unaryOn("round", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Round(out, v, decimals)
+	})(c, out, self)
 }
 
 // nanToNum replaces entries that are no numbers.
-func nanToNum(c dispatch.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error) {
-	return unaryOn("nan_to_num", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+func nanToNum(c dispatch.Context, out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error) {
+	return unaryOn("nan_to_num", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.NanToNum(out, v, nan, posinf, neginf)
 	})(c, out, self)
 }
 
 // fullLike has one value where a tensor has entries.
-func fullLike(c dispatch.Ctx, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return filledLike("full_like", func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func fullLike(c dispatch.Context, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return filledLike("full_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.FullLike(v, value, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
 
 // emptyLike returns a tensor without entries in the layout COO, and in others one with the same indices and uninitialized values.
-func emptyLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func emptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if self.Layout() == tensor.COO {
 		return zerosLike(c, self, d, l, dev, f)
 	}
-	return filledLike("empty_like", func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return filledLike("empty_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
 
 // fill returns all entries of a compressed tensor one value.
-func fill(c dispatch.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "fill")
+func fill(c dispatch.Context, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "fill")
 	defer s.Close()
 	if !isSparse(self) || !isNumber(value) {
 		s.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
@@ -121,9 +125,9 @@ func fill(c dispatch.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, erro
 }
 
 // denseOf is an operator that makes a strided tensor of any elements, as a tensor's layout is not to be.
-func denseOf(op string, does func(c dispatch.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-		s := within(c, op)
+func denseOf(op string, does func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		if l != tensor.Strided {
 			s.Failf("a result that is not 0 everywhere cannot have layout %v; use layout=strided", self.Layout())
@@ -135,19 +139,19 @@ func denseOf(op string, does func(c dispatch.Ctx, self *tensor.Tensor, size []in
 }
 
 // newOf is an operator that makes a tensor without entries in the layout of another.
-func newOf(op string) func(dispatch.Ctx, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func newOf(op string) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 		if d, dev = likeOf(self, d, dev); l == tensor.NoLayout {
 			l = self.Layout()
 		}
-		s := within(c, op)
+		s := newScope(c, op)
 		defer s.Close()
 		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(size), d, l, dev) })
 	}
 }
 
 // isSetTo reports whether two tensors have the same sizes and parts.
-func isSetTo(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
+func isSetTo(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
 	if !isSparse(self) || !isSparse(other) || self.Layout() != other.Layout() || !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
@@ -162,8 +166,8 @@ func isSetTo(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
 }
 
 // vectorNorm returns that of all elements.
-func vectorNorm(c dispatch.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	return reduced("linalg.vector_norm", func(c dispatch.Ctx, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+func vectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	return reduced("linalg.vector_norm", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.LinalgVectorNorm(out, v, ord, nil, false, d)
 	})(c, out, self, dim, keepdim)
 }

@@ -167,9 +167,9 @@ func (s *scope) shared(made, most, values, of, without *tensor.Tensor) *tensor.T
 }
 
 // extreme is amax or amin, or any or all, which they are of numbers that are 1 where an element is not 0.
-func extreme(op, how string, does func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-		s := within(c, op)
+func extreme(op, how string, does func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		if !isSparse(self) {
 			return nil, mixed(op, out)
@@ -211,9 +211,9 @@ func extreme(op, how string, does func(dispatch.Ctx, *tensor.Tensor, *tensor.Ten
 }
 
 // position implements argmax and argmin, along a dimension or over all elements. The result is strided.
-func position(op, how string, does func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error) {
-		s := within(c, op)
+func position(op, how string, does func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		if !isSparse(self) {
 			return nil, mixed(op, out)

@@ -10,14 +10,14 @@ const every = tensor.SparseCOO | tensor.SparseCSR | tensor.SparseCSC | tensor.Sp
 
 // Operators on sparse tensors as parts of files: the writer passes on to the operator.
 
-func save(c dispatch.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error {
-	return c.Past(every).Save(path, structure, tensors, compact)
+func save(c dispatch.Context, path, structure string, tensors []*tensor.Tensor, compact bool) error {
+	return c.Excluding(every).Save(path, structure, tensors, compact)
 }
 
-func saveBytes(c dispatch.Ctx, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
-	return c.Past(every).SaveBytes(structure, tensors, compact)
+func saveBytes(c dispatch.Context, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error) {
+	return c.Excluding(every).SaveBytes(structure, tensors, compact)
 }
 
-func saveDict(c dispatch.Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) error {
-	return c.Past(every).SaveDict(path, names, tensors, compact)
+func saveDict(c dispatch.Context, path string, names []string, tensors []*tensor.Tensor, compact bool) error {
+	return c.Excluding(every).SaveDict(path, names, tensors, compact)
 }

@@ -196,8 +196,8 @@ func (s *scope) grouped(values *tensor.Tensor, sizes []int64, sparse int, lists 
 	if s.Err != nil || w.Places == nil {
 		return y
 	}
-	y.indices = s.Keep(w.Places, nil)
-	y.values = s.summed(values, s.Keep(w.Order, nil), s.Keep(w.Starts, nil))
+	y.indices = s.Track(w.Places, nil)
+	y.values = s.summed(values, s.Track(w.Order, nil), s.Track(w.Starts, nil))
 	return y
 }
 
@@ -220,7 +220,7 @@ func (s *scope) unique(t *tensor.Tensor) (once, inverse, counts *tensor.Tensor) 
 		return nil, nil, nil
 	}
 	once, inverse, counts, err := s.C.UniqueConsecutive(t, true, true, noDim)
-	return s.Keep(once, err), s.Keep(inverse, nil), s.Keep(counts, nil)
+	return s.Track(once, err), s.Track(inverse, nil), s.Track(counts, nil)
 }
 
 // rising reports whether each entry of a vector is larger than the one before.

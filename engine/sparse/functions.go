@@ -14,8 +14,8 @@ import (
 )
 
 // SparseMask returns the elements of self at the positions of mask's entries.
-func SparseMask(c dispatch.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "sparse_mask")
+func SparseMask(c dispatch.Context, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "sparse_mask")
 	defer s.Close()
 	switch {
 	case !isSparse(mask):
@@ -30,38 +30,38 @@ func SparseMask(c dispatch.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, erro
 	if s.Err == nil {
 		f = formOf(mask)
 	}
-	return s.Give(s.from(x, f))
+	return s.Return(s.from(x, f))
 }
 
 // SparseSum adds up along dimensions.
-func SparseSum(c dispatch.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+func SparseSum(c dispatch.Context, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
 	if dim != nil && len(dim) == 0 { // nothing is added up
-		s := within(c, "sparse.sum")
+		s := newScope(c, "sparse.sum")
 		defer s.Close()
-		return s.Give(s.Cast(self, d))
+		return s.Return(s.Cast(self, d))
 	}
 	return c.Sum(nil, self, dim, false, d)
 }
 
 // SparseMm returns the product of a sparse matrix and another; of two CSC matrices it is CSC.
-func SparseMm(c dispatch.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func SparseMm(c dispatch.Context, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Layout() != tensor.CSC || mat2.Layout() != tensor.CSC {
 		return c.Mm(nil, self, mat2)
 	}
-	s := within(c, "sparse.mm")
+	s := newScope(c, "sparse.mm")
 	defer s.Close()
 	s.factors(self, mat2, 2, 2)
-	return s.Give(s.turned(s.Binary(c.Mm, s.turned(mat2), s.turned(self))))
+	return s.Return(s.turned(s.Binary(c.Mm, s.turned(mat2), s.turned(self))))
 }
 
 // SparseAddmm returns beta*self + alpha*(mat1 @ mat2).
-func SparseAddmm(c dispatch.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func SparseAddmm(c dispatch.Context, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	return c.Addmm(nil, self, mat1, mat2, beta, alpha)
 }
 
 // SparseSampledAddmm computes beta*self + alpha*(mat1 @ mat2) at the positions of self's entries, for matrices and for batches of them.
-func SparseSampledAddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	s := within(c, "sparse.sampled_addmm")
+func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := newScope(c, "sparse.sampled_addmm")
 	defer s.Close()
 	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same positions in each batch
 		self = s.broadcast(self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
@@ -130,8 +130,8 @@ func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 // SparseSpdiags returns a matrix with the rows of diagonals on the diagonals that offsets selects: element j of a row is in column j.
-func SparseSpdiags(c dispatch.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
-	s := within(c, "sparse.spdiags")
+func SparseSpdiags(c dispatch.Context, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
+	s := newScope(c, "sparse.spdiags")
 	defer s.Close()
 	if l == tensor.NoLayout {
 		l = tensor.COO
@@ -176,14 +176,14 @@ func SparseSpdiags(c dispatch.Ctx, diagonals, offsets *tensor.Tensor, size []int
 	inside = s.Binary(c.LogicalAnd, inside, s.Binary(c.Lt, column, s.Int(size[1])))
 	of := s.Reshape(s.Unary(c.Nonzero, inside), -1)
 	x := s.coalesced(coordinates{s.take(s.Stack(row, column), 1, of), s.take(s.Reshape(d, n*m), 0, of), slices.Clone(size), false})
-	return s.Give(s.from(x, form{l, [2]int64{1, 1}, 0}))
+	return s.Return(s.from(x, form{l, [2]int64{1, 1}, 0}))
 }
 
 func first(a, _ *tensor.Tensor) *tensor.Tensor { return a }
 
 // zero drops all entries.
-func zero(c dispatch.Ctx, self *tensor.Tensor) error {
-	s := within(c, "zero_")
+func zero(c dispatch.Context, self *tensor.Tensor) error {
+	s := newScope(c, "zero_")
 	defer s.Close()
 	t := s.cleared(self, self.DType(), self.Device())
 	s.Do(func() error { return self.Replace(s.Op, t.Sizes(), *t.Parts()) })
@@ -220,9 +220,9 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 }
 
 // zerosLike returns a tensor without entries, in the requested layout.
-func zerosLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func zerosLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	d, dev = likeOf(self, d, dev)
-	s := within(c, "zeros_like")
+	s := newScope(c, "zeros_like")
 	defer s.Close()
 	if s.strided(l, f); s.Err != nil {
 		return nil, s.Err
@@ -231,11 +231,11 @@ func zerosLike(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layo
 	case l != tensor.NoLayout && inBlocks(l) && isSparse(self) && inBlocks(self.Layout()): // of the same blocks
 		f := formOf(self)
 		f.layout = l
-		return s.Give(s.as(s.cleared(self, d, dev), f))
+		return s.Return(s.as(s.cleared(self, d, dev), f))
 	case l != tensor.NoLayout && l != self.Layout():
 		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev) })
 	}
-	return s.Give(s.cleared(self, d, dev))
+	return s.Return(s.cleared(self, d, dev))
 }
 
 // strided returns an error if a memory format is requested for a sparse result.
@@ -253,9 +253,9 @@ func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // filledLike implements *_like functions: the result has the indices of self, and values that another function returns for those of self.
-func filledLike(op string, values func(c dispatch.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Ctx, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-		s := within(c, op)
+func filledLike(op string, values func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		d, dev = likeOf(self, d, dev)
 		if s.strided(l, f); s.Err != nil {
@@ -273,15 +273,15 @@ func filledLike(op string, values func(c dispatch.Ctx, v *tensor.Tensor, d dtype
 		if self.Layout() == tensor.COO {
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
-		return s.Give(s.onParts(x, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
+		return s.Return(s.onParts(x, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
 			return s.Step(func() (*tensor.Tensor, error) { return values(c, v, d, dev, f) })
 		}))
 	}
 }
 
 // indexGet reads positions of leading dimensions, slices of step 1 and whole ones.
-func indexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
-	s := within(c, "index")
+func indexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+	s := newScope(c, "index")
 	defer s.Close()
 	if !isSparse(self) {
 		s.Failf("sparse tensors are not supported as indices")
@@ -321,7 +321,7 @@ func indexGet(c dispatch.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tens
 			s.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
 		}
 	}
-	return s.Give(t)
+	return s.Return(t)
 }
 
 // consumed returns the number of dimensions that items are about.
@@ -335,8 +335,8 @@ func consumed(items []ops.IndexItem) (n int) {
 }
 
 // copied replaces the entries of self by those of src, in its own layout.
-func copied(c dispatch.Ctx, self, src *tensor.Tensor, busy bool) error {
-	s := within(c, "copy_")
+func copied(c dispatch.Context, self, src *tensor.Tensor, busy bool) error {
+	s := newScope(c, "copy_")
 	defer s.Close()
 	switch {
 	case !isSparse(self):
@@ -366,13 +366,13 @@ func copied(c dispatch.Ctx, self, src *tensor.Tensor, busy bool) error {
 }
 
 // isContiguous returns false: entries are not in the order of elements.
-func isContiguous(_ dispatch.Ctx, _ *tensor.Tensor, _ shape.MemoryFormat) (bool, error) {
+func isContiguous(_ dispatch.Context, _ *tensor.Tensor, _ shape.MemoryFormat) (bool, error) {
 	return false, nil
 }
 
 // equal reports whether two tensors have the same sizes and elements.
-func equal(c dispatch.Ctx, self, other *tensor.Tensor) (bool, error) {
-	s := within(c, "equal")
+func equal(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
+	s := newScope(c, "equal")
 	defer s.Close()
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
@@ -409,8 +409,8 @@ func (s *scope) together(a, b *tensor.Tensor) bool {
 }
 
 // allclose reports whether the elements of two tensors are close.
-func allclose(c dispatch.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
-	s := within(c, "allclose")
+func allclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
+	s := newScope(c, "allclose")
 	defer s.Close()
 	x, y := s.beside(self, other)
 	if s.Err != nil {

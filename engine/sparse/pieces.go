@@ -11,7 +11,7 @@ import (
 )
 
 // pieces splits a dimension into parts of the given lengths.
-func pieces(c dispatch.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64) ([]*tensor.Tensor, error) {
+func pieces(c dispatch.Context, op string, self *tensor.Tensor, dim int, lengths []int64) ([]*tensor.Tensor, error) {
 	start := int64(0)
 	return owner.List(len(lengths), func(i int) (*tensor.Tensor, error) {
 		t, err := narrow(c, self, int64(dim), start, lengths[i])
@@ -21,7 +21,7 @@ func pieces(c dispatch.Ctx, op string, self *tensor.Tensor, dim int, lengths []i
 }
 
 // even splits dimension d into parts of step positions; the last may be smaller.
-func even(c dispatch.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]*tensor.Tensor, error) {
+func even(c dispatch.Context, op string, self *tensor.Tensor, d int, step int64) ([]*tensor.Tensor, error) {
 	n := self.Sizes()[d]
 	lengths := []int64{}
 	for at := int64(0); at < n || at == 0; at += step {
@@ -30,12 +30,12 @@ func even(c dispatch.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]
 	if !placed(self, d) {
 		return pieces(c, op, self, d, lengths)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	x, f := s.coordinatesOf(self), formOf(self)
 	indices, values := s.apart(x.indices, x, d, step, len(lengths))
 	return owner.List(len(lengths), func(i int) (*tensor.Tensor, error) {
-		p := within(c, op)
+		p := newScope(c, op)
 		defer p.Close()
 		if s.Err != nil {
 			return nil, s.Err
@@ -43,7 +43,7 @@ func even(c dispatch.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]
 		sizes := slices.Clone(self.Sizes())
 		sizes[d] = lengths[i]
 		part := coordinates{p.clone(p.shifted(indices[i], d, -int64(i)*step)), p.clone(values[i]), sizes, x.coalesced}
-		return p.Give(p.from(part, f))
+		return p.Return(p.from(part, f))
 	})
 }
 
@@ -81,12 +81,12 @@ func (s *scope) divided(t *tensor.Tensor, dim int64, lengths []int64) []*tensor.
 	list, err := s.C.SplitWithSizes(t, lengths, dim)
 	s.Fail(err)
 	for _, x := range list {
-		s.Keep(x, nil)
+		s.Track(x, nil)
 	}
 	return list
 }
 
-func split(c dispatch.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, error) {
+func split(c dispatch.Context, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("split", dim, self.Dim())
 	switch {
 	case err != nil:
@@ -99,7 +99,7 @@ func split(c dispatch.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tens
 	return even(c, "split", self, d, size)
 }
 
-func splitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+func splitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("split", dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func splitWithSizes(c dispatch.Ctx, self *tensor.Tensor, sizes []int64, dim int6
 	return pieces(c, "split", self, d, sizes)
 }
 
-func chunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+func chunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("chunk", dim, self.Dim())
 	switch {
 	case err != nil:
@@ -136,7 +136,7 @@ func chunk(c dispatch.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Te
 }
 
 // unbind returns all positions of a dimension.
-func unbind(c dispatch.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func unbind(c dispatch.Context, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	d, err := dimension("unbind", dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func unbind(c dispatch.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, e
 			return t, status.In("unbind", err)
 		})
 	}
-	s := within(c, "unbind")
+	s := newScope(c, "unbind")
 	defer s.Close()
 	x, sizes := s.coordinatesOf(self), slices.Delete(slices.Clone(self.Sizes()), d, d+1)
 	vector := x.sparse() == 1
@@ -161,14 +161,14 @@ func unbind(c dispatch.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, e
 	}
 	indices, values := s.apart(rows, x, d, 1, n)
 	return owner.List(n, func(i int) (*tensor.Tensor, error) {
-		p := within(c, "unbind")
+		p := newScope(c, "unbind")
 		defer p.Close()
 		switch {
 		case s.Err != nil:
 			return nil, s.Err
 		case vector: // no sparse dimension is left
-			return p.Give(p.Cast(p.Sum(values[i], 0), self.DType()))
+			return p.Return(p.Cast(p.Sum(values[i], 0), self.DType()))
 		}
-		return p.Give(p.tensor(coordinates{p.clone(indices[i]), p.clone(values[i]), sizes, x.coalesced}))
+		return p.Return(p.tensor(coordinates{p.clone(indices[i]), p.clone(values[i]), sizes, x.coalesced}))
 	})
 }

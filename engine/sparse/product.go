@@ -34,8 +34,8 @@ func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 
 // mm returns the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two compressed ones,
 // too.
-func mm(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "mm")
+func mm(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "mm")
 	defer s.Close()
 	s.factors(a, b, 2, 2)
 	t := s.product(a, b)
@@ -94,7 +94,7 @@ func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 	}
 	sizes := []int64{a.Sizes()[0], b.Sizes()[1]}
 	crow, col, values, err := s.C.CsrSpgemm(x.Indices[0], x.Indices[1], x.Values, y.Indices[0], y.Indices[1], y.Values, sizes[1])
-	made := s.assemble(tensor.CSR, sizes, s.Keep(crow, err), s.Keep(col, nil), s.Keep(values, nil))
+	made := s.assemble(tensor.CSR, sizes, s.Track(crow, err), s.Track(col, nil), s.Track(values, nil))
 	if a.Layout() == tensor.COO && b.Layout() == tensor.COO {
 		return s.as(made, form{tensor.COO, [2]int64{1, 1}, 0})
 	}
@@ -102,8 +102,8 @@ func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 // mv returns the product of a matrix and a vector, which is strided.
-func mv(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "mv")
+func mv(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "mv")
 	defer s.Close()
 	s.factors(a, b, 2, 1)
 	b = s.dense(b)
@@ -114,8 +114,8 @@ func mv(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // bmm returns the product of the matrices of two batches, of which the second is strided.
-func bmm(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "bmm")
+func bmm(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "bmm")
 	defer s.Close()
 	s.factors(a, b, 3, 3)
 	b = s.dense(b)
@@ -140,8 +140,8 @@ func bmm(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // matmul returns the product of matrices and vectors; batches of matrices are bmm's.
-func matmul(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "matmul")
+func matmul(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "matmul")
 	defer s.Close()
 	switch {
 	case a.Dim() == 2 && b.Dim() == 2:
@@ -173,16 +173,16 @@ func matmul(c dispatch.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // addmm returns beta*self + alpha*(a @ b).
-func addmm(c dispatch.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	s := within(c, "addmm")
+func addmm(c dispatch.Context, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := newScope(c, "addmm")
 	defer s.Close()
 	s.factors(a, b, 2, 2)
 	return s.sumWith(out, self, s.product(a, b), beta, alpha)
 }
 
 // addmv returns beta*self + alpha*(a @ b).
-func addmv(c dispatch.Ctx, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	s := within(c, "addmv")
+func addmv(c dispatch.Context, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := newScope(c, "addmv")
 	defer s.Close()
 	s.factors(a, b, 2, 1)
 	return s.sumWith(out, self, s.Binary(func(out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return mv(c, out, a, b) }, a, b), beta, alpha)
@@ -258,15 +258,15 @@ func (s *scope) productEntries(a, b *tensor.Tensor) *tensor.Tensor {
 }
 
 // Smm returns the product of a sparse matrix and a strided one in the layout COO.
-func Smm(c dispatch.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "smm")
+func Smm(c dispatch.Context, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "smm")
 	defer s.Close()
-	return s.Give(s.productEntries(self, mat2))
+	return s.Return(s.productEntries(self, mat2))
 }
 
 // Sspaddmm returns beta*self + alpha*(mat1 @ mat2) in the layout COO.
-func Sspaddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	s := within(c, "sspaddmm")
+func Sspaddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	s := newScope(c, "sspaddmm")
 	defer s.Close()
 	if !isSparse(self) {
 		s.Failf("expected a sparse tensor as self, but got layout %v", self.Layout())
@@ -279,8 +279,8 @@ func Sspaddmm(c dispatch.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha 
 }
 
 // Hspmm returns the product of a sparse matrix and a strided one with rows of elements for entries.
-func Hspmm(c dispatch.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "hspmm")
+func Hspmm(c dispatch.Context, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "hspmm")
 	defer s.Close()
 	rows, made := s.filled(mat1, mat2)
 	if s.Err != nil {
@@ -291,8 +291,8 @@ func Hspmm(c dispatch.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, erro
 
 // SparseMmReduce returns a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a row
 // has none.
-func SparseMmReduce(c dispatch.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
-	s := within(c, "sparse.mm")
+func SparseMmReduce(c dispatch.Context, self, mat2 *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
+	s := newScope(c, "sparse.mm")
 	defer s.Close()
 	s.factors(self, mat2, 2, 2)
 	switch {
@@ -302,7 +302,7 @@ func SparseMmReduce(c dispatch.Ctx, self, mat2 *tensor.Tensor, reduce string) (*
 	case !slices.Contains([]string{"sum", "mean", "amax", "amin"}, reduce):
 		s.Failf("reduce must be one of sum, mean, amax and amin, but got %s", reduce)
 	case reduce == "sum":
-		return s.Give(s.product(self, mat2))
+		return s.Return(s.product(self, mat2))
 	}
 	x := s.coalesced(s.coordinatesOf(self))
 	if s.Err != nil {
@@ -316,5 +316,5 @@ func SparseMmReduce(c dispatch.Ctx, self, mat2 *tensor.Tensor, reduce string) (*
 	}
 	nothing := s.nothing(mat2, rows.Numel(), mat2.Sizes()[1])
 	reduced := s.Step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, nothing, 0, of, products, reduce, false) })
-	return s.Give(s.gather(self.Sizes()[0], rows, reduced))
+	return s.Return(s.gather(self.Sizes()[0], rows, reduced))
 }

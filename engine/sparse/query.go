@@ -37,7 +37,7 @@ func apart(op string, t *tensor.Tensor) (*tensor.Parts, error) {
 }
 
 // Indices returns the indices of a coalesced COO tensor's entries, one column for each.
-func Indices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Indices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	p, err := apart("indices", self)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func Indices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Values returns the entries of a sparse tensor, which is coalesced if it is COO.
-func Values(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Values(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isSparse(self) || self.Layout() == tensor.COO {
 		if _, err := apart("values", self); err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func Values(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // RawIndices returns those of a COO tensor, coalesced or not.
-func RawIndices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func RawIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := wants("_indices", self, tensor.COO); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func RawIndices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // RawValues returns those of a COO tensor, coalesced or not.
-func RawValues(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func RawValues(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := wants("_values", self, tensor.COO); err != nil {
 		return nil, err
 	}
@@ -79,27 +79,27 @@ func part(op string, t *tensor.Tensor, i int, layouts ...tensor.Layout) (*tensor
 }
 
 // CrowIndices returns the start of each row in the list of entries.
-func CrowIndices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func CrowIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("crow_indices", self, 0, tensor.CSR, tensor.BSR)
 }
 
 // ColIndices returns the columns of the entries, or blocks.
-func ColIndices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func ColIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("col_indices", self, 1, tensor.CSR, tensor.BSR)
 }
 
 // CcolIndices returns the start of each column in the list of entries.
-func CcolIndices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func CcolIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("ccol_indices", self, 0, tensor.CSC, tensor.BSC)
 }
 
 // RowIndices returns the rows of the entries, or blocks.
-func RowIndices(_ dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func RowIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("row_indices", self, 1, tensor.CSC, tensor.BSC)
 }
 
 // IsCoalesced reports whether the entries of a COO tensor are in order, each place once.
-func IsCoalesced(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) {
+func IsCoalesced(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 	if err := wants("is_coalesced", self, tensor.COO); err != nil {
 		return false, err
 	}
@@ -107,20 +107,20 @@ func IsCoalesced(_ dispatch.Ctx, self *tensor.Tensor) (bool, error) {
 }
 
 // Coalesce returns a COO tensor with its entries in order, and those of one position summed; it returns a coalesced tensor itself.
-func Coalesce(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Coalesce(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := wants("coalesce", self, tensor.COO); err != nil {
 		return nil, err
 	}
 	if self.Parts().Coalesced {
 		return self.Alias(), nil
 	}
-	s := within(c, "coalesce")
+	s := newScope(c, "coalesce")
 	defer s.Close()
-	return s.Give(s.tensor(s.coalesced(s.coordinatesOf(self))))
+	return s.Return(s.tensor(s.coalesced(s.coordinatesOf(self))))
 }
 
 // SparseDim returns the number of sparse dimensions, 0 of a dense tensor.
-func SparseDim(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
+func SparseDim(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	switch {
 	case !isSparse(self):
 		return 0, nil
@@ -131,22 +131,24 @@ func SparseDim(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
 }
 
 // DenseDim returns the number of dimensions of each entry: all of a dense tensor's.
-func DenseDim(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) { return int64(denseDim(self)), nil }
+func DenseDim(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
+	return int64(denseDim(self)), nil
+}
 
 // Nnz returns the number of entries, or blocks, in each batch.
-func Nnz(_ dispatch.Ctx, self *tensor.Tensor) (int64, error) {
+func Nnz(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	if !isSparse(self) {
 		return 0, status.Runtimef("_nnz is not implemented for strided tensors; count_nonzero() counts")
 	}
 	return entries(self), nil
 }
 
-func toString(c dispatch.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err
 	}
-	s := within(c, "to_string")
+	s := newScope(c, "to_string")
 	defer s.Close()
 	p := self.Parts()
 	a := ops.Attributes(self)

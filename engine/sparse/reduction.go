@@ -11,8 +11,8 @@ import (
 
 // total adds up all elements, or those along dimensions: strided where no sparse dimension is left, else in the layout COO, or
 // with keepdim in the tensor's own.
-func total(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "sum")
+func total(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "sum")
 	defer s.Close()
 	return s.result(out, s.sumOver(self, dim, keepdim, d))
 }
@@ -57,8 +57,8 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 }
 
 // mean returns the sum over the number of elements.
-func mean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "mean")
+func mean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "mean")
 	defer s.Close()
 	if d == dtype.None {
 		d = self.DType()
@@ -87,8 +87,8 @@ func mean(c dispatch.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d
 }
 
 // norm returns that of all elements, which zeros do not change.
-func norm(c dispatch.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	s := within(c, "norm")
+func norm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+	s := newScope(c, "norm")
 	defer s.Close()
 	if p.Kind != dtype.KindNone && p.Float() <= 0 || len(dim) != 0 && len(dim) != self.Dim() || keepdim {
 		x := s.dense(self)
@@ -117,17 +117,17 @@ func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
 }
 
 // SparseSoftmax returns the softmax of the entries along a dimension: elements that are not kept count as minus infinity.
-func SparseSoftmax(c dispatch.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
-	return softmax(c, "sparse.softmax", self, dim, d, dispatch.Ctx.Softmax, false)
+func SparseSoftmax(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	return softmax(c, "sparse.softmax", self, dim, d, dispatch.Context.Softmax, false)
 }
 
 // SparseLogSoftmax returns the logarithm of SparseSoftmax.
-func SparseLogSoftmax(c dispatch.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
-	return softmax(c, "sparse.log_softmax", self, dim, d, dispatch.Ctx.LogSoftmax, true)
+func SparseLogSoftmax(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	return softmax(c, "sparse.log_softmax", self, dim, d, dispatch.Context.LogSoftmax, true)
 }
 
-func softmax(c dispatch.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(dispatch.Ctx, *tensor.Tensor, *tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (*tensor.Tensor, error) {
-	s := within(c, op)
+func softmax(c dispatch.Context, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
 	defer s.Close()
 	if !isSparse(self) {
 		s.Failf("expected a sparse tensor, but got layout %v", self.Layout())
@@ -146,7 +146,7 @@ func softmax(c dispatch.Ctx, op string, self *tensor.Tensor, dim int64, as dtype
 	if d >= x.sparse() {
 		v := x.values
 		x.values = s.Step(func() (*tensor.Tensor, error) { return dense(c, nil, v, int64(d-x.sparse()+1), dtype.None) })
-		return s.Give(s.from(x, f))
+		return s.Return(s.from(x, f))
 	}
 	if x.values.DType().Category() != dtype.Floating {
 		s.Failf("expected a floating-point dtype, but the tensor has dtype %v", x.values.DType())
@@ -168,5 +168,5 @@ func softmax(c dispatch.Ctx, op string, self *tensor.Tensor, dim int64, as dtype
 		total := s.take(sums, 0, of)
 		x.values = s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, powers, total, "") })
 	}
-	return s.Give(s.from(x, f))
+	return s.Return(s.from(x, f))
 }

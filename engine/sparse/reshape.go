@@ -11,15 +11,15 @@ import (
 )
 
 // reshaped implements reshape operators: for COO tensors, with unchanged dense dimensions, and for matrices in CSR and CSC layout.
-func reshaped(op string) func(dispatch.Ctx, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
-	return func(c dispatch.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
-		s := within(c, op)
+func reshaped(op string) func(dispatch.Context, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+		s := newScope(c, op)
 		defer s.Close()
 		sizes, err := shape.InferSize(op, size, shape.Product(self.Sizes()))
 		if err != nil {
 			return nil, err
 		}
-		return s.Give(s.resized(self, sizes))
+		return s.Return(s.resized(self, sizes))
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *scope) placesOf(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
 }
 
 // flatten joins neighbouring dimensions.
-func flatten(c dispatch.Ctx, self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
+func flatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 	const op = "flatten"
 	i, err := shape.WrapDim(op, start, self.Dim())
 	if err != nil {
@@ -81,7 +81,7 @@ func flatten(c dispatch.Ctx, self *tensor.Tensor, start, end int64) (*tensor.Ten
 }
 
 // unflatten splits a dimension.
-func unflatten(c dispatch.Ctx, self *tensor.Tensor, dim int64, into []int64) (*tensor.Tensor, error) {
+func unflatten(c dispatch.Context, self *tensor.Tensor, dim int64, into []int64) (*tensor.Tensor, error) {
 	const op = "unflatten"
 	d, err := dimension(op, dim, self.Dim())
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 }
 
 // squeeze drops dimensions of size 1: those named, or all.
-func squeeze(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64, all bool) (*tensor.Tensor, error) {
-	s := within(c, "squeeze")
+func squeeze(c dispatch.Context, out, self *tensor.Tensor, dims []int64, all bool) (*tensor.Tensor, error) {
+	s := newScope(c, "squeeze")
 	defer s.Close()
 	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), all)
 	if err != nil {
@@ -171,8 +171,8 @@ func squeeze(c dispatch.Ctx, out, self *tensor.Tensor, dims []int64, all bool) (
 }
 
 // moved implements movedim.
-func moved(c dispatch.Ctx, self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
-	s := within(c, "movedim")
+func moved(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
+	s := newScope(c, "movedim")
 	defer s.Close()
 	order, err := shape.Moved(s.Op, self.Dim(), source, destination)
 	if err != nil {
@@ -182,11 +182,11 @@ func moved(c dispatch.Ctx, self *tensor.Tensor, source, destination []int64) (*t
 	for i, d := range order {
 		dims[i] = int64(d)
 	}
-	return s.Give(s.permuted(self, dims))
+	return s.Return(s.permuted(self, dims))
 }
 
 // transposeLast is mT.
-func transposeLast(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func transposeLast(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("mT: only supported on matrices or batches of matrices, got a %dD tensor", self.Dim())
 	}
@@ -194,7 +194,7 @@ func transposeLast(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) 
 }
 
 // adjointMatrix is adjoint of a matrix; a tensor without dimensions is its own.
-func adjointMatrix(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func adjointMatrix(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch self.Dim() {
 	case 0:
 		return c.Conj(self)
@@ -205,15 +205,15 @@ func adjointMatrix(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) 
 }
 
 // adjoint is mH.
-func adjoint(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "adjoint")
+func adjoint(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "adjoint")
 	defer s.Close()
 	turned := s.Step(func() (*tensor.Tensor, error) { return transposeLast(c, self) })
 	return s.Last(func() (*tensor.Tensor, error) { return c.Conj(turned) })
 }
 
 // transposeAll is T.
-func transposeAll(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func transposeAll(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	dims := make([]int64, self.Dim())
 	for d := range dims {
 		dims[d] = int64(self.Dim() - 1 - d)
@@ -222,8 +222,8 @@ func transposeAll(c dispatch.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // expand repeats dimensions of size 1, and adds leading ones, which are sparse.
-func expand(c dispatch.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
-	s := within(c, "expand")
+func expand(c dispatch.Context, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
+	s := newScope(c, "expand")
 	defer s.Close()
 	sizes, lead := slices.Clone(size), len(size)-self.Dim()
 	for d := range sizes {
@@ -234,7 +234,7 @@ func expand(c dispatch.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.
 	if slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 }) || !shape.ExpandsTo(self.Sizes(), sizes) {
 		s.Failf("a tensor of sizes %v cannot be expanded to %v", self.Sizes(), size)
 	}
-	return s.Give(s.broadcast(self, sizes))
+	return s.Return(s.broadcast(self, sizes))
 }
 
 // broadcast returns t with sizes that its own expand to, in the same layout.
@@ -282,8 +282,8 @@ func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 }
 
 // flip turns dimensions round.
-func flip(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
-	s := within(c, "flip")
+func flip(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	s := newScope(c, "flip")
 	defer s.Close()
 	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), false)
 	if err != nil {
@@ -315,12 +315,12 @@ func flip(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, er
 	if x.coalesced {
 		y = s.coalesced(y)
 	}
-	return s.Give(s.from(y, formOf(self)))
+	return s.Return(s.from(y, formOf(self)))
 }
 
 // roll joins the parts of dimensions in another order.
-func roll(c dispatch.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
-	s := within(c, "roll")
+func roll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+	s := newScope(c, "roll")
 	defer s.Close()
 	by, flat, err := ops.RollShifts(self, shifts, dims)
 	if err != nil {
@@ -342,5 +342,5 @@ func roll(c dispatch.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Te
 	if flat {
 		t = s.Step(func() (*tensor.Tensor, error) { return c.Reshape(t, self.Sizes()) })
 	}
-	return s.Give(t)
+	return s.Return(t)
 }

@@ -10,20 +10,20 @@ import (
 )
 
 // SparseResize returns a COO tensor other sizes; it keeps its entries, which must have a place in them.
-func SparseResize(c dispatch.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+func SparseResize(c dispatch.Context, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	return resize(c, "sparse_resize_", self, size, sparseDim, denseDims, false)
 }
 
 // SparseResizeAndClear returns a COO tensor other sizes and no entries.
-func SparseResizeAndClear(c dispatch.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+func SparseResizeAndClear(c dispatch.Context, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	return resize(c, "sparse_resize_and_clear_", self, size, sparseDim, denseDims, true)
 }
 
-func resize(c dispatch.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim, denseDims int64, clear bool) error {
+func resize(c dispatch.Context, op string, self *tensor.Tensor, size []int64, sparseDim, denseDims int64, clear bool) error {
 	if err := wants(op, self, tensor.COO); err != nil {
 		return err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	switch {
 	case sparseDim < 0 || denseDims < 0 || sparseDim+denseDims != int64(len(size)):
@@ -79,9 +79,9 @@ func covers(sizes, others []int64) bool {
 }
 
 // resizeTo resizes a tensor of a compressed layout. Removed rows lose their entries; the other dimension cannot become smaller.
-func resizeTo(c dispatch.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+func resizeTo(c dispatch.Context, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
 	const op = "resize_"
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	b, form := batches(self), formOf(self)
 	switch {
@@ -124,7 +124,7 @@ func resizeTo(c dispatch.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryF
 }
 
 // resizeAs returns a sparse tensor the sizes of another one.
-func resizeAs(c dispatch.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) error {
+func resizeAs(c dispatch.Context, self, template *tensor.Tensor, f shape.MemoryFormat) error {
 	switch {
 	case !isSparse(self):
 		return status.In("resize_as_", c.Resize(self, slices.Clone(template.Sizes()), shape.NoFormat))
@@ -137,11 +137,11 @@ func resizeAs(c dispatch.Ctx, self, template *tensor.Tensor, f shape.MemoryForma
 }
 
 // ResizeAsSparse resizes a sparse tensor to the sizes of another one of the same layout. A compressed layout also gets its indices.
-func ResizeAsSparse(c dispatch.Ctx, self, template *tensor.Tensor) error {
+func ResizeAsSparse(c dispatch.Context, self, template *tensor.Tensor) error {
 	return likeTemplate(c, "resize_as_sparse_", self, template)
 }
 
-func likeTemplate(c dispatch.Ctx, op string, self, template *tensor.Tensor) error {
+func likeTemplate(c dispatch.Context, op string, self, template *tensor.Tensor) error {
 	if !isSparse(self) || self.Layout() != template.Layout() {
 		return status.Runtimef("%s: expected two sparse tensors of the same layout, but got %v and %v", op, self.Layout(), template.Layout())
 	}
@@ -152,7 +152,7 @@ func likeTemplate(c dispatch.Ctx, op string, self, template *tensor.Tensor) erro
 		dense := int64(denseDim(template))
 		return resize(c, op, self, slices.Clone(template.Sizes()), int64(template.Dim())-dense, dense, false)
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	like := s.onParts(template, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
 		if had := self.Parts().Values; slices.Equal(had.Sizes(), v.Sizes()) {
@@ -168,12 +168,12 @@ func likeTemplate(c dispatch.Ctx, op string, self, template *tensor.Tensor) erro
 }
 
 // MarkCoalesced sets whether a COO tensor is coalesced: that its entries are in order and unique is checked.
-func MarkCoalesced(c dispatch.Ctx, self *tensor.Tensor, coalesced bool) error {
+func MarkCoalesced(c dispatch.Context, self *tensor.Tensor, coalesced bool) error {
 	const op = "_coalesced_"
 	if err := wants(op, self, tensor.COO); err != nil {
 		return err
 	}
-	s := within(c, op)
+	s := newScope(c, op)
 	defer s.Close()
 	p := *self.Parts()
 	if coalesced && !p.Coalesced && !s.rising(s.keys(p.Indices[0], self.Sizes()[:self.Dim()-denseDim(self)])) {

@@ -10,16 +10,16 @@ import (
 )
 
 // SparseSpsolve solves self @ x = other for x.
-func SparseSpsolve(c dispatch.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "sparse.spsolve")
+func SparseSpsolve(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "sparse.spsolve")
 	defer s.Close()
 	x, y := s.dense(self), s.dense(other)
 	return s.Last(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, x, y, true) })
 }
 
 // triangularSolve solves a @ x = self for x with a sparse triangle a. It returns no copy of a: the second result is empty.
-func triangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	s := within(c, "triangular_solve")
+func triangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := newScope(c, "triangular_solve")
 	defer s.Close()
 	if isSparse(self) || !isSparse(a) || isSparse(outSolution) || isSparse(outA) {
 		s.Failf("expected a strided tensor of right-hand sides, strided outputs and a sparse A, but got layouts %v and %v", self.Layout(), a.Layout())
@@ -33,8 +33,8 @@ func triangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, 
 		return nil, nil, s.Err
 	}
 	solution, copied, err := c.TriangularSolve(nil, nil, self, full, upper, transpose, unitriangular)
-	s.Keep(solution, err)
-	s.Keep(copied, nil)
+	s.Track(solution, err)
+	s.Track(copied, nil)
 	none := s.Step(func() (*tensor.Tensor, error) {
 		return c.Zeros(nil, []int64{0}, a.DType(), tensor.NoLayout, a.Device())
 	})
@@ -42,6 +42,6 @@ func triangularSolve(c dispatch.Ctx, outSolution, outA, self, a *tensor.Tensor, 
 		return nil, nil, s.Err
 	}
 	r, err := ops.Finish(&s.Scope, []string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, solution, none)
-	dispatch.Wrote(err, outSolution, outA)
+	dispatch.BumpVersion(err, outSolution, outA)
 	return r[0], r[1], err
 }

@@ -16,7 +16,7 @@ import (
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
-func within(c dispatch.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
+func newScope(c dispatch.Context, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // isSparse reports whether a tensor has parts.
 func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
@@ -25,13 +25,13 @@ func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
 func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case s.Err != nil || out == nil:
-		return s.Give(t)
+		return s.Return(t)
 	case !isSparse(out) && !isSparse(t):
 		if t = s.ForOutput(t, out); s.Err != nil {
 			return nil, s.Err
 		}
 		r, err := ops.Deliver(s.Op, out, t)
-		dispatch.Wrote(err, out)
+		dispatch.BumpVersion(err, out)
 		return r, err
 	case isSparse(out) && isSparse(t):
 		if out.DType() != t.DType() && dtype.CanCast(t.DType(), out.DType()) {
@@ -110,8 +110,8 @@ func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
 		return nil, nil
 	}
 	inOrder, places, err := s.C.SortStable(nil, nil, t, ops.True, 0, false)
-	s.Keep(inOrder, err)
-	s.Keep(places, nil)
+	s.Track(inOrder, err)
+	s.Track(places, nil)
 	return inOrder, places
 }
 

@@ -24,8 +24,8 @@ func dimension(op string, dim int64, n int) (int, error) {
 }
 
 // transpose swaps two sparse dimensions. Rows and columns of compressed layouts swap with the layout.
-func transpose(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
-	s := within(c, "transpose")
+func transpose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
+	s := newScope(c, "transpose")
 	defer s.Close()
 	i, err := shape.WrapDim(s.Op, dim0, self.Dim())
 	if err != nil {
@@ -56,8 +56,8 @@ func transpose(c dispatch.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*ten
 }
 
 // permute permutes the dimensions; the sparse ones must be first.
-func permute(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
-	s := within(c, "permute")
+func permute(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	s := newScope(c, "permute")
 	defer s.Close()
 	if len(dims) != self.Dim() {
 		s.Failf("permutation %v must have %d dimensions, as the tensor has", dims, self.Dim())
@@ -72,7 +72,7 @@ func permute(c dispatch.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor,
 			order[i] += int64(self.Dim())
 		}
 	}
-	return s.Give(s.permuted(self, order))
+	return s.Return(s.permuted(self, order))
 }
 
 // turnedLayout is the layout that the transpose of a matrix has.
@@ -149,21 +149,21 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 }
 
 // turnMatrix returns t().
-func turnMatrix(c dispatch.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func turnMatrix(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case self.Dim() > 2:
 		return nil, status.Runtimef("t: expects a tensor with <= 2 sparse and 0 dense dimensions, but self is %dD", self.Dim())
 	case self.Dim() < 2:
-		s := within(c, "t")
+		s := newScope(c, "t")
 		defer s.Close()
-		return s.result(out, s.Keep(self.Alias(), nil))
+		return s.result(out, s.Track(self.Alias(), nil))
 	}
 	return transpose(c, out, self, 0, 1)
 }
 
 // unsqueeze inserts a dimension of size 1: a sparse one before the dense ones, a batch of compressed layouts.
-func unsqueeze(c dispatch.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	s := within(c, "unsqueeze")
+func unsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	s := newScope(c, "unsqueeze")
 	defer s.Close()
 	d, err := shape.WrapDim(s.Op, dim, self.Dim()+1)
 	if err != nil {
@@ -197,8 +197,8 @@ func (s *scope) onBatches(t *tensor.Tensor, sizes []int64, each func(part *tenso
 func alongBatch(t *tensor.Tensor, d int) bool { return t.Layout() != tensor.COO && d < batches(t) }
 
 // selected implements select. The result is strided if no sparse dimension remains. A selection along a batch dimension shares its parts.
-func selected(c dispatch.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
-	s := within(c, "select")
+func selected(c dispatch.Context, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
+	s := newScope(c, "select")
 	defer s.Close()
 	if self.Dim() == 0 {
 		return nil, status.Indexf("select: cannot be applied to a 0-dim tensor")
@@ -213,35 +213,35 @@ func selected(c dispatch.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Te
 	}
 	sizes := slices.Delete(slices.Clone(self.Sizes()), d, d+1)
 	if alongBatch(self, d) {
-		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.Select(part, int64(d), at) }))
+		return s.Return(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.Select(part, int64(d), at) }))
 	}
 	if b := batches(self); self.Layout() != tensor.COO {
 		switch {
 		case d >= self.Dim()-denseDim(self):
 			p := self.Parts()
 			values := s.Select(p.Values, int64(d-self.Dim()+p.Values.Dim()), at)
-			return s.Give(s.assemble(self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
+			return s.Return(s.assemble(self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
 		case b > 0:
 			s.Failf("selecting rows or columns of a batch (dimension %d) is not supported; index the batch dimensions first, or convert with to_sparse_coo() or to_dense()", d)
 			return nil, s.Err
 		}
 	}
 	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && backend.Known(self.Parts().Indices[0]) {
-		return s.Give(s.tensor(s.line(self, at, sizes)))
+		return s.Return(s.tensor(s.line(self, at, sizes)))
 	}
 	x := s.coordinatesOf(self)
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	if d >= x.sparse() {
-		return s.Give(s.tensor(coordinates{x.indices, s.Select(x.values, int64(d-x.sparse()+1), at), sizes, x.coalesced}))
+		return s.Return(s.tensor(coordinates{x.indices, s.Select(x.values, int64(d-x.sparse()+1), at), sizes, x.coalesced}))
 	}
 	of := s.Reshape(s.Unary(s.C.Nonzero, s.Binary(s.C.Eq, s.Select(x.indices, 0, int64(d)), s.Int(at))), -1)
 	values := s.take(x.values, 0, of)
 	if x.sparse() == 1 {
-		return s.Give(s.Cast(s.Sum(values, 0), self.DType()))
+		return s.Return(s.Cast(s.Sum(values, 0), self.DType()))
 	}
-	return s.Give(s.tensor(coordinates{s.take(s.without(x.indices, d), 1, of), values, sizes, x.coalesced}))
+	return s.Return(s.tensor(coordinates{s.take(s.without(x.indices, d), 1, of), values, sizes, x.coalesced}))
 }
 
 // line returns the entries of a row of a CSR matrix, or of a column in CSC, which are adjacent.
@@ -266,8 +266,8 @@ func (s *scope) without(indices *tensor.Tensor, d int) *tensor.Tensor {
 }
 
 // narrow is length positions of a dimension.
-func narrow(c dispatch.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
-	s := within(c, "narrow")
+func narrow(c dispatch.Context, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+	s := newScope(c, "narrow")
 	defer s.Close()
 	d, err := dimension(s.Op, dim, self.Dim())
 	if err != nil {
@@ -279,7 +279,7 @@ func narrow(c dispatch.Ctx, self *tensor.Tensor, dim, start, length int64) (*ten
 	sizes := slices.Clone(self.Sizes())
 	sizes[d] = length
 	if alongBatch(self, d) {
-		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.Narrow(part, int64(d), start, length) }))
+		return s.Return(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.Narrow(part, int64(d), start, length) }))
 	}
 	x := s.coordinatesOf(self)
 	if s.Err != nil {
@@ -295,11 +295,11 @@ func narrow(c dispatch.Ctx, self *tensor.Tensor, dim, start, length int64) (*ten
 		of := s.Reshape(s.Unary(s.C.Nonzero, within), -1)
 		y.indices, y.values = s.shifted(s.take(x.indices, 1, of), d, -start), s.take(x.values, 0, of)
 	}
-	return s.Give(s.from(y, f))
+	return s.Return(s.from(y, f))
 }
 
 // slice returns the positions of a dimension from start to end.
-func slice(c dispatch.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
+func slice(c dispatch.Context, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
 	d, err := dimension("slice", dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -334,8 +334,8 @@ func (s *scope) shifted(indices *tensor.Tensor, d int, by int64) *tensor.Tensor 
 }
 
 // indexSelect returns the positions of a dimension that index names, in its order.
-func indexSelect(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "index_select")
+func indexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	s := newScope(c, "index_select")
 	defer s.Close()
 	switch {
 	case !isSparse(self) || isSparse(index):
@@ -392,8 +392,8 @@ func indexSelect(c dispatch.Ctx, out, self *tensor.Tensor, dim int64, index *ten
 }
 
 // cat joins tensors along a dimension, in the form of the first.
-func cat(c dispatch.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	s := within(c, "cat")
+func cat(c dispatch.Context, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	s := newScope(c, "cat")
 	defer s.Close()
 	if len(list) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", s.Op)
@@ -456,8 +456,8 @@ func cat(c dispatch.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (
 }
 
 // stack joins tensors of the same sizes along a new dimension.
-func stack(c dispatch.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	s := within(c, "stack")
+func stack(c dispatch.Context, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	s := newScope(c, "stack")
 	defer s.Close()
 	if len(list) == 0 {
 		return nil, status.Runtimef("%s: expects a non-empty list of tensors", s.Op)

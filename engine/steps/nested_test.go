@@ -62,7 +62,7 @@ func TestStepsAreNotMadeWithinSteps(t *testing.T) {
 	for _, file := range parsed {
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok || method(call) != "Step" && method(call) != "Keep" {
+			if !ok || method(call) != "Step" && method(call) != "Track" {
 				return true
 			}
 			found++

@@ -18,18 +18,18 @@ import (
 // Steps are those of one operator.
 type Steps struct {
 	owner.Scope
-	C dispatch.Ctx
+	C dispatch.Context
 }
 
 // Of returns the steps of op, which calls with c.
-func Of(c dispatch.Ctx, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
+func Of(c dispatch.Context, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
 
 // Strided returns an error for sparse operands, whose entries the intermediate ops would treat as all elements, or reject without the name of the
 // operator.
 func (s *Steps) Strided(list ...*tensor.Tensor) {
 	for _, t := range list {
 		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
-			s.Fail(dispatch.Refused(s.Op, (t.Keys() & tensor.Sparse).First()))
+			s.Fail(dispatch.Unsupported(s.Op, (t.Keys() & tensor.Sparse).First()))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (s *Steps) Cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || t.DType() == d || d == dtype.None {
 		return t
 	}
-	return s.Keep(s.C.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
+	return s.Track(s.C.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }
 
 // Contiguous returns t in row-major order: t itself if it is so already.
@@ -104,7 +104,7 @@ func (s *Steps) Contiguous(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.IsContiguous() {
 		return t
 	}
-	return s.Keep(s.C.Contiguous(t, shape.Contiguous))
+	return s.Track(s.C.Contiguous(t, shape.Contiguous))
 }
 
 // Reshape returns t with other sizes, as a view if possible.
@@ -112,7 +112,7 @@ func (s *Steps) Reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	if s.Err != nil || slices.Equal(t.Sizes(), sizes) {
 		return t
 	}
-	return s.Keep(s.C.Reshape(t, sizes))
+	return s.Track(s.C.Reshape(t, sizes))
 }
 
 // Permute views t with its dimensions in the given order.
@@ -120,7 +120,7 @@ func (s *Steps) Permute(t *tensor.Tensor, order ...int64) *tensor.Tensor {
 	if s.Err != nil || slices.IsSorted(order) {
 		return t
 	}
-	return s.Keep(s.C.Permute(t, order))
+	return s.Track(s.C.Permute(t, order))
 }
 
 // Unsqueeze views t with a new dimension of size 1 at dim.
@@ -146,7 +146,7 @@ func (s *Steps) Unbind(t *tensor.Tensor, dim int64) []*tensor.Tensor {
 	list, err := s.C.Unbind(t, dim)
 	s.Fail(err)
 	for _, x := range list {
-		s.Keep(x, nil)
+		s.Track(x, nil)
 	}
 	return list
 }

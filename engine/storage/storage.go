@@ -117,8 +117,8 @@ func (s *Storage) Discard() {
 	s.data, s.block = nil, Block{}
 }
 
-// Wrote increments the version after a write by an operator. Writes through exported addresses are not counted.
-func (s *Storage) Wrote() { atomic.AddInt64(&s.version, 1) }
+// BumpVersion increments the version after a write by an operator. Writes through exported addresses are not counted.
+func (s *Storage) BumpVersion() { atomic.AddInt64(&s.version, 1) }
 
 // Version returns how often operators have written to the storage.
 func (s *Storage) Version() int64 { return atomic.LoadInt64(&s.version) }

@@ -151,13 +151,13 @@ func (t *Tensor) Version() int64 {
 	return t.storage.Version()
 }
 
-// Wrote counts a write to the tensor.
-func (t *Tensor) Wrote() {
+// BumpVersion counts a write to the tensor.
+func (t *Tensor) BumpVersion() {
 	if w := t.kind.writes; w != nil {
 		w.Add(1)
 		return
 	}
-	t.storage.Wrote()
+	t.storage.BumpVersion()
 }
 
 // Plain returns an alias without autograd metadata and names.

@@ -23,13 +23,13 @@ func init() {
 type batch struct {
 	owner.Formula
 	*dispatch.Call
-	c     dispatch.Ctx
+	c     dispatch.Context
 	level *tensor.Level
 	self  *tensor.Tensor                    // the first operand
 	put   map[*tensor.Tensor]*tensor.Tensor // the replacement of each tensor
 }
 
-func serve(c dispatch.Ctx, call *dispatch.Call, l *tensor.Level) error {
+func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	b := &batch{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l, put: map[*tensor.Tensor]*tensor.Tensor{}}
 	defer b.Close()
 	if b.level.Over() && call.Name != "to_string" {
@@ -125,7 +125,7 @@ func (b *batch) beside(steps func()) {
 	*out = nil
 	steps()
 	*out = b.self
-	made := b.Keep(*b.Results[0].(**tensor.Tensor), nil)
+	made := b.Track(*b.Results[0].(**tensor.Tensor), nil)
 	to := tensoriter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: tensoriter.InPlace}
 	b.Check(to.Check(b.self))
 	b.Check(b.c.Copy(b.self, made, false))
@@ -138,7 +138,7 @@ func (b *batch) reshapeInPlace() {
 	*out = nil
 	b.serve()
 	*out = b.self
-	made := b.Keep(*b.Results[0].(**tensor.Tensor), nil)
+	made := b.Track(*b.Results[0].(**tensor.Tensor), nil)
 	b.Check(b.self.BecomeWrapped(b.Name, made))
 	b.set(b.self, nil)
 }
@@ -161,7 +161,9 @@ func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // every returns the batch elements of a tensor; an unbatched one is expanded.
-func (b *batch) every(t *tensor.Tensor) *tensor.Tensor { return b.Keep(dispatch.Take(b.c, t, b.level)) }
+func (b *batch) every(t *tensor.Tensor) *tensor.Tensor {
+	return b.Track(dispatch.Take(b.c, t, b.level))
+}
 
 // missing returns the error of an operator that has no answer for examples.
 func (b *batch) missing() error {
@@ -275,7 +277,7 @@ func (b *batch) example() {
 	back()
 	b.Check(err)
 	for _, t := range b.Made() {
-		b.Keep(t, nil)
+		b.Track(t, nil)
 	}
 }
 
@@ -284,5 +286,5 @@ func (b *batch) one(t *tensor.Tensor, i int64) *tensor.Tensor {
 	if !b.maps(t) {
 		return t
 	}
-	return b.ranked(b.Keep(b.c.Select(t.Wrapped().Value, 0, i)), t.Rank() == dtype.ZeroDim)
+	return b.ranked(b.Track(b.c.Select(t.Wrapped().Value, 0, i)), t.Rank() == dtype.ZeroDim)
 }

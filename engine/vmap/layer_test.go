@@ -27,7 +27,7 @@ func numbers(t *testing.T, sizes []int64, values ...float64) *tensor.Tensor {
 }
 
 // thread returns a context with separate modes.
-func thread() dispatch.Ctx {
+func thread() dispatch.Context {
 	m := dispatch.Initial()
 	return dispatch.With(&m)
 }

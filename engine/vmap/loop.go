@@ -10,7 +10,7 @@ import (
 )
 
 // loop calls the operator for each batch element separately. In-place operators write to views of the whole batch.
-func (b *batch) loop(c dispatch.Ctx) {
+func (b *batch) loop(c dispatch.Context) {
 	if b.level.Size == 0 && len(b.Results) > 0 && len(b.Written()) == 0 {
 		b.none(c)
 		return
@@ -58,7 +58,7 @@ func (b *batch) loop(c dispatch.Ctx) {
 		for j := range n {
 			t := b.stacked(made[k], n, j)
 			if t != nil && t != b.self {
-				b.Keep(t, nil)
+				b.Track(t, nil)
 			}
 			all[k] = append(all[k], t)
 		}
@@ -66,7 +66,7 @@ func (b *batch) loop(c dispatch.Ctx) {
 	for k, v := range b.Results {
 		for j, t := range all[k] {
 			if t != nil && t != b.self {
-				all[k][j], _ = b.Give(t)
+				all[k][j], _ = b.Return(t)
 			}
 		}
 		switch v := v.(type) {
@@ -95,13 +95,13 @@ func (b *batch) enough(first []*tensor.Tensor) bool {
 }
 
 // none returns results for zero batch elements, with the sizes that the operator infers for meta tensors.
-func (b *batch) none(c dispatch.Ctx) {
+func (b *batch) none(c dispatch.Context) {
 	meta, on := device.Device{Type: device.Meta, Index: -1}, dispatch.Given(b.Call, "device", device.Device{})
 	if operands := b.Operands(); len(operands) > 0 {
 		on = operands[0].Device()
 	}
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
-		return b.Keep(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
+		return b.Track(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
 	})
 	err := b.Run(c)
 	back()
@@ -109,8 +109,8 @@ func (b *batch) none(c dispatch.Ctx) {
 		b.Check(status.NotImplementedf("%s: inside vmap: the operator has no batching rule and is called once for each batch element, so empty batches are not supported (%v)", b.Name, err))
 	}
 	one := func(t *tensor.Tensor) *tensor.Tensor {
-		b.Keep(t, nil)
-		all := b.Keep(tensor.Empty(b.Name, append([]int64{0}, t.Sizes()...), t.DType(), on))
+		b.Track(t, nil)
+		all := b.Track(tensor.Empty(b.Name, append([]int64{0}, t.Sizes()...), t.DType(), on))
 		w, err := tensor.Wrap(b.Name, all, b.level)
 		b.Check(err)
 		return w
@@ -134,7 +134,7 @@ func (b *batch) mine(put map[*tensor.Tensor]*tensor.Tensor, t *tensor.Tensor) *t
 			return nil
 		}
 	}
-	b.Keep(t, nil)
+	b.Track(t, nil)
 	return t
 }
 
@@ -151,9 +151,9 @@ func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 		return nil
 	}
 	if int64(len(list)) < b.level.Size {
-		list[0] = b.Keep(dispatch.Take(b.c, list[0], b.level))
+		list[0] = b.Track(dispatch.Take(b.c, list[0], b.level))
 	} else {
-		list[0] = b.Keep(b.c.Stack(nil, list, 0))
+		list[0] = b.Track(b.c.Stack(nil, list, 0))
 	}
 	t, err := tensor.Wrap(b.Name, list[0], b.level)
 	b.Check(err)

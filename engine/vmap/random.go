@@ -25,7 +25,7 @@ func (b *batch) draw() {
 }
 
 // drawEach draws other numbers for each batch element: by one call for all of them, as in PyTorch, so that the streams agree.
-func (b *batch) drawEach(outside dispatch.Ctx) {
+func (b *batch) drawEach(outside dispatch.Context) {
 	switch {
 	case b.Composed() && b.inPlace():
 		b.beside(func() { b.drawSteps(outside) })
@@ -62,12 +62,12 @@ func (b *batch) drawElements() {
 
 // drawSteps runs the decomposition of a composite operator with random in-place ops: in each level with different randomness, the operands are first
 // expanded to all batch elements.
-func (b *batch) drawSteps(outside dispatch.Ctx) {
+func (b *batch) drawSteps(outside dispatch.Context) {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if t.IsWrappedNumber() {
 			return t
 		}
-		return b.Keep(dispatch.Spread(b.c, t, func(l *tensor.Level) bool { return l.Number <= b.level.Number && l.Randomness == "different" }))
+		return b.Track(dispatch.Spread(b.c, t, func(l *tensor.Level) bool { return l.Number <= b.level.Number && l.Randomness == "different" }))
 	})
 	err := b.Steps(b.c)
 	back()
@@ -77,7 +77,7 @@ func (b *batch) drawSteps(outside dispatch.Ctx) {
 }
 
 // drawOnce draws the same numbers for all batch elements.
-func (b *batch) drawOnce(outside dispatch.Ctx) {
+func (b *batch) drawOnce(outside dispatch.Context) {
 	mapped := b.mapped()
 	others := slices.DeleteFunc(b.Operands(), func(t *tensor.Tensor) bool { return t == b.self })
 	switch {
@@ -95,7 +95,7 @@ func (b *batch) drawOnce(outside dispatch.Ctx) {
 		back()
 		b.Check(err)
 	case len(b.Written()) == 1 && !slices.ContainsFunc(others, b.maps):
-		row := b.Keep(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
+		row := b.Track(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
 		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 			if t == b.self {
 				return row

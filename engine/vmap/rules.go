@@ -70,7 +70,7 @@ func matrices(n int) func(b *batch) bool {
 
 // itself has the operator look at the tensor for one example.
 func (b *batch) itself() bool {
-	b.Check(b.Run(b.c.Past(tensor.Transformed)))
+	b.Check(b.Run(b.c.Excluding(tensor.Transformed)))
 	return true
 }
 
@@ -105,7 +105,7 @@ func (b *batch) pointwise() bool {
 		case v != t:
 			return b.ranked(b.padded(v, rank-t.Dim()), t.Rank() == dtype.ZeroDim && rank > 0)
 		case rank == 0 && t.Rank() == dtype.ZeroDim && t != filling: // as numbers that are others for each example, which make a vector
-			return b.Keep(b.c.Unsqueeze(nil, t, 0))
+			return b.Track(b.c.Unsqueeze(nil, t, 0))
 		}
 		return t
 	})
@@ -117,7 +117,7 @@ func (b *batch) ranked(v *tensor.Tensor, zeroDim bool) *tensor.Tensor {
 	if !zeroDim {
 		return v
 	}
-	return b.Keep(v.AsZeroDim(), nil)
+	return b.Track(v.AsZeroDim(), nil)
 }
 
 // filled is the rule of masked_fill, whose value is a number for each example.
@@ -131,7 +131,7 @@ func (b *batch) filled() bool {
 		b.loop(b.c)
 		return true
 	}
-	cast := b.Keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
+	cast := b.Track(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
 	return b.set(b.c.Where(nil, operands[1], cast, b.self))
 }
 
@@ -146,8 +146,8 @@ func (b *batch) whole() bool {
 		b.Check(b.c.Copy(b.self, value, false))
 		return b.set(b.self, nil)
 	}
-	cast := b.Keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
-	return b.set(b.c.Clone(b.Keep(b.c.Expand(cast, b.self.Sizes(), false)), shape.Contiguous))
+	cast := b.Track(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
+	return b.set(b.c.Clone(b.Track(b.c.Expand(cast, b.self.Sizes(), false)), shape.Contiguous))
 }
 
 // looped is the rule of operators that are called for each example.
@@ -175,7 +175,7 @@ func refused(b *batch) bool {
 // padded returns the tensor of all examples with n dimensions of size 1 before those of an example.
 func (b *batch) padded(v *tensor.Tensor, n int) *tensor.Tensor {
 	for range n {
-		v = b.Keep(b.c.Unsqueeze(nil, v, 1))
+		v = b.Track(b.c.Unsqueeze(nil, v, 1))
 	}
 	return v
 }
@@ -275,9 +275,9 @@ func (b *batch) along() bool {
 		v := b.all(t)
 		switch {
 		case flat:
-			return b.Keep(b.c.Reshape(v, []int64{b.level.Size, t.Numel()}))
+			return b.Track(b.c.Reshape(v, []int64{b.level.Size, t.Numel()}))
 		case column:
-			return b.Keep(b.c.Unsqueeze(nil, v, 1))
+			return b.Track(b.c.Unsqueeze(nil, v, 1))
 		}
 		return v
 	})
@@ -294,13 +294,13 @@ func (b *batch) product() bool {
 	}
 	v, w := b.all(x), b.all(y)
 	if b.Name == "vdot" {
-		v = b.Keep(b.c.Conj(v))
+		v = b.Track(b.c.Conj(v))
 	}
 	if x.Dim() == 1 {
-		v = b.Keep(b.c.Unsqueeze(nil, v, -2))
+		v = b.Track(b.c.Unsqueeze(nil, v, -2))
 	}
 	if y.Dim() == 1 {
-		w = b.Keep(b.c.Unsqueeze(nil, w, -1))
+		w = b.Track(b.c.Unsqueeze(nil, w, -1))
 	}
 	rank := max(x.Dim(), y.Dim(), 2)
 	if v != x && b.maps(x) {
@@ -309,14 +309,14 @@ func (b *batch) product() bool {
 	if b.maps(y) {
 		w = b.padded(w, rank-max(y.Dim(), 2))
 	}
-	made := b.Keep(b.c.Matmul(nil, v, w))
+	made := b.Track(b.c.Matmul(nil, v, w))
 	if y.Dim() == 1 {
-		made = b.Keep(b.c.SqueezeDim(nil, made, -1))
+		made = b.Track(b.c.SqueezeDim(nil, made, -1))
 		if x.Dim() == 1 {
-			made = b.Keep(b.c.SqueezeDim(nil, made, -1))
+			made = b.Track(b.c.SqueezeDim(nil, made, -1))
 		}
 	} else if x.Dim() == 1 {
-		made = b.Keep(b.c.SqueezeDim(nil, made, -2))
+		made = b.Track(b.c.SqueezeDim(nil, made, -2))
 	}
 	return b.set(tensor.Wrap(b.Name, made, b.level))
 }
@@ -334,11 +334,11 @@ func (b *batch) sum() bool {
 	var made *tensor.Tensor
 	switch b.Name {
 	case "addmm":
-		made = b.Keep(b.c.Mm(nil, operands[1], operands[2]))
+		made = b.Track(b.c.Mm(nil, operands[1], operands[2]))
 	case "addmv":
-		made = b.Keep(b.c.Mv(nil, operands[1], operands[2]))
+		made = b.Track(b.c.Mv(nil, operands[1], operands[2]))
 	default:
-		made = b.Keep(b.c.Bmm(nil, operands[1], operands[2]))
+		made = b.Track(b.c.Bmm(nil, operands[1], operands[2]))
 	}
 	if !shape.ExpandsTo(operands[0].Sizes(), made.Sizes()) {
 		return false
@@ -424,7 +424,7 @@ func (b *batch) assigned() bool {
 	value := b.Operands()[len(b.Operands())-1]
 	pads := 0
 	if b.Name == "index_set_" && b.maps(value) {
-		part := b.Keep(b.c.IndexGet(b.self, *items))
+		part := b.Track(b.c.IndexGet(b.self, *items))
 		if pads = part.Dim() - value.Dim(); pads < 0 {
 			return false
 		}
@@ -462,11 +462,11 @@ func (b *batch) assignedTo() bool {
 	}
 	to := b.self
 	if len(b.Written()) == 0 {
-		to = b.Keep(b.c.Clone(to, shape.Preserve))
+		to = b.Track(b.c.Clone(to, shape.Preserve))
 	}
 	b.Check(b.c.IndexSet(to, items, values))
 	if to != b.self {
-		to, _ = b.Give(to)
+		to, _ = b.Return(to)
 	}
 	return b.set(to, nil)
 }

@@ -53,11 +53,11 @@ func descend(x, y, slope, offset *tensor.Tensor) error {
 func fit(rounds int) (slope, offset float64, err error) {
 	s := steps.Of(plain, "fit")
 	defer s.Close()
-	x := s.Keep(plain.Linspace(nil, dtype.IntScalar(-1), dtype.IntScalar(1), 21, dtype.Float64, tensor.Strided, device.Host))
+	x := s.Track(plain.Linspace(nil, dtype.IntScalar(-1), dtype.IntScalar(1), 21, dtype.Float64, tensor.Strided, device.Host))
 	y := s.Sub(s.Mul(x, s.Int(3)), s.Int(2))
 	leaves := [2]*tensor.Tensor{}
 	for i := range leaves {
-		leaves[i] = s.Keep(plain.Zeros(nil, nil, dtype.Float64, tensor.Strided, device.Host))
+		leaves[i] = s.Track(plain.Zeros(nil, nil, dtype.Float64, tensor.Strided, device.Host))
 		s.Do(func() error { return recorded.SetRequiresGrad(leaves[i], true) })
 	}
 	for range rounds {

@@ -60,7 +60,7 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		if f.table != "" {
 			steps = "&" + f.table
 		}
-		fmt.Fprintf(&rows, "\t{%q, %q, %q, %d, %#x, %#x, %q, %s, %q, Ctx.%s, %s},\n", o.Name, o.Category, strings.Join(names, " "), outs, writes, dims, o.NameRule(),
+		fmt.Fprintf(&rows, "\t{%q, %q, %q, %d, %#x, %#x, %q, %s, %q, Context.%s, %s},\n", o.Name, o.Category, strings.Join(names, " "), outs, writes, dims, o.NameRule(),
 			orZero(strings.Join(facts, "|")), f.name, f.name, steps)
 	}
 	out.write(facadeDir+"/gen_operators.go", headerOf("dispatch", "\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))

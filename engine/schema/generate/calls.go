@@ -45,7 +45,7 @@ func goCall(o *schema.Operator) string {
 	if o.Tagged("tracks") {
 		body = "defer f.freeEagerly(); " + body
 	}
-	call := fmt.Sprintf("func(c dispatch.Ctx, f frame) error { // %s\n%s\n}", o.ID(), body)
+	call := fmt.Sprintf("func(c dispatch.Context, f frame) error { // %s\n%s\n}", o.ID(), body)
 	if o.Deprecated == "" {
 		return call
 	}
@@ -115,7 +115,7 @@ func mixed(o *schema.Operator) bool {
 // goCalls returns the table through which lt_enter reaches the engine.
 func goCalls(ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package main\n\nimport (\n\t_ \"github.com/libtensor/libtensor/cuda\" // CUDA devices\n\t\"github.com/libtensor/libtensor/engine/dispatch\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/vmap\" // tensors of vmap\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/conjugate\" // conjugated and negated views\n\t_ \"github.com/libtensor/libtensor/engine/jvp\" // tensors with tangents\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op, in the order of gen_numbers.h.\nvar calls = [...]func(dispatch.Ctx, frame) error{\n")
+	b.WriteString(goBanner + "package main\n\nimport (\n\t_ \"github.com/libtensor/libtensor/cuda\" // CUDA devices\n\t\"github.com/libtensor/libtensor/engine/dispatch\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/vmap\" // tensors of vmap\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/conjugate\" // conjugated and negated views\n\t_ \"github.com/libtensor/libtensor/engine/jvp\" // tensors with tangents\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op, in the order of gen_numbers.h.\nvar calls = [...]func(dispatch.Context, frame) error{\n")
 	for _, o := range ops {
 		b.WriteString("\t" + goCall(o) + ",\n")
 	}

@@ -27,7 +27,7 @@ func copies(ops []*schema.Operator, declared map[string]*function) (string, erro
 			return "", o.Wrong(fmt.Errorf("copy_of: there is no func %s", of.GoName()))
 		}
 		outs := len(f.params) - len(of.Args)
-		params, args := []string{"c dispatch.Ctx"}, []string{}
+		params, args := []string{"c dispatch.Context"}, []string{}
 		for i, p := range f.params {
 			if i < outs {
 				args = append(args, "nil")

@@ -161,7 +161,7 @@ func (k *compiler) head() string {
 		}
 	}
 	params, _, _ := strings.Cut(strings.TrimPrefix(k.f.signature(false), "("), ") (")
-	text := fmt.Sprintf("\nfunc record%s(c dispatch.Ctx, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
+	text := fmt.Sprintf("\nfunc record%s(c dispatch.Context, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
 	if outs := k.outs(); len(outs) > 1 {
 		text += fmt.Sprintf("\tif err = plain(c, %q, []*tensor.Tensor{%s}, %s); err != nil {\n\t\treturn\n\t}\n", k.op.Name, strings.Join(outs, ", "), k.allTensors())
 	}
@@ -271,7 +271,7 @@ func (k *compiler) made() string {
 
 // rejectTracked adds no node: it returns an error for tensors that require grad, whose geometry the operator would change.
 func (k *compiler) rejectTracked() string {
-	return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Past(tensor.Gradient).%s(%s)\n}\n",
+	return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Excluding(tensor.Gradient).%s(%s)\n}\n",
 		k.op.Name, k.recordedTensors(), k.f.name, k.f.arguments())
 }
 
@@ -320,7 +320,7 @@ func (k *compiler) composed() (string, error) {
 	if out := k.out(); out != "nil" {
 		touched = out + ", " + touched
 	}
-	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Past(tensor.Gradient).%s(%s)\n\t}\n", touched, k.f.name, k.f.arguments())
+	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Excluding(tensor.Gradient).%s(%s)\n\t}\n", touched, k.f.name, k.f.arguments())
 	var arguments, tensors []string
 	for _, p := range k.f.params {
 		if p.typ == tensorType {
@@ -329,7 +329,7 @@ func (k *compiler) composed() (string, error) {
 			arguments = append(arguments, p.name)
 		}
 	}
-	text += fmt.Sprintf("\tif err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
+	text += fmt.Sprintf("\tif err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
 	self, name := k.self()
 	named, err := k.named(fmt.Sprintf("compose(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })", k.op.Name, k.out(), self, name, code))
 	return text + named, err
@@ -492,7 +492,7 @@ func writeFormula(b *strings.Builder, cases []string) {
 }
 
 // step is a call in a formula that computes elements.
-var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|Keep|release|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
+var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|Track|release|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
 
 // cutting makes autograd evaluate the formulas of an elementwise operator in blocks, if that saves memory.
 func (k *compiler) cutting(cases []string) string {
@@ -583,8 +583,8 @@ func (k *compiler) replay(b *strings.Builder, result string) {
 		}
 	}
 	if k.f.results[0] == tensorsType {
-		fmt.Fprintf(b, "\t\tr.watchAll(%s, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		fmt.Fprintf(b, "\t\tr.watchAll(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
 		return
 	}
-	fmt.Fprintf(b, "\t\tr.watch(%s, func(c dispatch.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
+	fmt.Fprintf(b, "\t\tr.watch(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
 }

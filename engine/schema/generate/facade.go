@@ -151,7 +151,7 @@ func ownMethods() (map[string]bool, error) {
 			if !ok || f.Recv == nil || !f.Name.IsExported() {
 				continue
 			}
-			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok && of.Name == "Ctx" {
+			if of, ok := f.Recv.List[0].Type.(*ast.Ident); ok && of.Name == "Context" {
 				found[f.Name.Name] = true
 			}
 		}
@@ -218,7 +218,7 @@ func takesContext(f *ast.FuncDecl) bool {
 		return false
 	}
 	first, ok := f.Type.Params.List[0].Type.(*ast.SelectorExpr)
-	return ok && first.Sel.Name == "Ctx"
+	return ok && first.Sel.Name == "Context"
 }
 
 func read(set *token.FileSet, f *ast.FuncDecl) *function {
@@ -373,7 +373,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s implements the operator %s.\n", f.name, f.op)
 		keys := f.keys()
-		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature(keys != "" || f.table == "" && len(f.written) > 0))
+		fmt.Fprintf(&b, "func (c Context) %s%s {\n", f.name, f.signature(keys != "" || f.table == "" && len(f.written) > 0))
 		if keys != "" {
 			f.delegate(&b)
 		}
@@ -385,7 +385,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 // delegate calls the backend of the first dispatch key that the call has not handled. Without a function in the backend an operator of package ops
 // returns an error; others are decomposed.
 func (f *function) delegate(b *strings.Builder) {
-	fmt.Fprintf(b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
+	fmt.Fprintf(b, "if key := c.highestKey(%s); key != 0 {\n", f.ahead())
 	read, all := "tensor.Sparse", keysOf(f.params)
 	if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out determines the layout
 		read = cmp.Or(f.operands(), "0")
@@ -403,11 +403,11 @@ func (f *function) delegate(b *strings.Builder) {
 	}
 	if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && !f.ofParts() {
 		// The intermediate ops of a decomposition would write only the integers of its output. The same holds for autograd.
-		fmt.Fprintf(b, "if c.quantized(%s) && backendOf(tensor.Quantized).%s == nil {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", outs, f.name, f.op)
+		fmt.Fprintf(b, "if c.quantized(%s) && backendOf(tensor.Quantized).%s == nil {\nerr = Unsupported(%q, tensor.Quantized)\nreturn\n}\n", outs, f.name, f.op)
 	}
 	fmt.Fprintf(b, "if does := backendOf(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
 	if f.ofParts() {
-		fmt.Fprintf(b, "if c.quantized(%s) {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", f.keys(), f.op)
+		fmt.Fprintf(b, "if c.quantized(%s) {\nerr = Unsupported(%q, tensor.Quantized)\nreturn\n}\n", f.keys(), f.op)
 	}
 	b.WriteString("}\n")
 }
@@ -457,7 +457,7 @@ func (f *function) call(b *strings.Builder) {
 	}
 	b.WriteString("if err == nil {\n")
 	for _, p := range f.written {
-		fmt.Fprintf(b, "%s(%s)\n", map[string]string{"*tensor.Tensor": "wrote", "*storage.Storage": "wroteBytes"}[p.typ], p.name)
+		fmt.Fprintf(b, "%s(%s)\n", map[string]string{"*tensor.Tensor": "bumpVersion", "*storage.Storage": "bumpStorageVersion"}[p.typ], p.name)
 	}
 	b.WriteString("}\nreturn\n}\n")
 }
@@ -470,7 +470,7 @@ func facadeBackend(all []*function, imports map[string]string) string {
 			continue
 		}
 		signature := f.signature(false)
-		fmt.Fprintf(&b, "\t%s func(c Ctx, %s\n", f.name, strings.TrimPrefix(signature, "("))
+		fmt.Fprintf(&b, "\t%s func(c Context, %s\n", f.name, strings.TrimPrefix(signature, "("))
 	}
 	b.WriteString("}\n")
 	return header(b.String(), imports)
@@ -500,9 +500,9 @@ func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 		}
 		switch f := all[i]; f.signature(false) {
 		case "(out, self *tensor.Tensor) (*tensor.Tensor, error)":
-			fmt.Fprintf(&b, "\t\t%s: unaryOn(%q, dispatch.Ctx.%s),\n", f.name, f.op, f.name)
+			fmt.Fprintf(&b, "\t\t%s: unaryOn(%q, dispatch.Context.%s),\n", f.name, f.op, f.name)
 		case "(self *tensor.Tensor) (*tensor.Tensor, error)":
-			fmt.Fprintf(&b, "\t\t%s: freshOn(%q, dispatch.Ctx.%s),\n", f.name, f.op, f.name)
+			fmt.Fprintf(&b, "\t\t%s: freshOn(%q, dispatch.Context.%s),\n", f.name, f.op, f.name)
 		default:
 			return o.Wrong(fmt.Errorf("the tag sparse goes with one tensor, and an out at most"))
 		}

@@ -311,12 +311,12 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 	}
 	code, over, _ := k.arguments(args, f.params[outs:], defaults)
 	code = strings.Repeat("nil, ", outs) + code
-	keep := map[string]string{tensorType: "Keep", tensorsType: "KeepAll"}[f.results[0]]
+	keep := map[string]string{tensorType: "Track", tensorsType: "TrackAll"}[f.results[0]]
 	if keep == "" || len(f.results) != 2 {
 		k.wrong("%s does not return one tensor, or a list of them", name)
 	}
 	code = fmt.Sprintf("s.%s(s.c.%s(%s))", keep, f.name, code)
-	if keep != "Keep" {
+	if keep != "Track" {
 		if over > 0 {
 			k.wrong("%s gives a list, whose elements may be views of its operands, which nothing can be computed for", name)
 		}
@@ -426,8 +426,8 @@ func (k *compiler) unary(op token.Token, x expression) expression {
 
 var (
 	tensorOperators = map[token.Token]string{token.ADD: "s.add(%s, %s)", token.SUB: "s.sub(%s, %s)", token.MUL: "s.mul(%s, %s)", token.QUO: "s.div(%s, %s)",
-		token.EQL: "s.Keep(s.c.Eq(nil, %s, %s))", token.NEQ: "s.Keep(s.c.Ne(nil, %s, %s))", token.LSS: "s.Keep(s.c.Lt(nil, %s, %s))", token.LEQ: "s.Keep(s.c.Le(nil, %s, %s))",
-		token.GTR: "s.Keep(s.c.Gt(nil, %s, %s))", token.GEQ: "s.Keep(s.c.Ge(nil, %s, %s))"}
+		token.EQL: "s.Track(s.c.Eq(nil, %s, %s))", token.NEQ: "s.Track(s.c.Ne(nil, %s, %s))", token.LSS: "s.Track(s.c.Lt(nil, %s, %s))", token.LEQ: "s.Track(s.c.Le(nil, %s, %s))",
+		token.GTR: "s.Track(s.c.Gt(nil, %s, %s))", token.GEQ: "s.Track(s.c.Ge(nil, %s, %s))"}
 	comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
 )
 

@@ -110,7 +110,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 		run = "overwrite"
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
-	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c dispatch.Ctx, %s) %s {\n\tl := listed(c, %q, %s)\n\tdefer l.Close()\n%s\treturn l.%s(%s)\n}\n",
+	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c dispatch.Context, %s) %s {\n\tl := listed(c, %q, %s)\n\tdefer l.Close()\n%s\treturn l.%s(%s)\n}\n",
 		o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, o.Called, strings.Join(tensors, ", "), strings.Join(checks, ""), run, closure), nil
 }
 
