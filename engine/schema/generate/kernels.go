@@ -101,38 +101,6 @@ func templateHash(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
 }
 
-// templateMarks lists, for each unit, the mark of its generated sources and the templateHash that the mark was written for.
-const templateMarks = kernelDir + "/tiers/gen_templates.txt"
-
-// unitMarks returns the mark of every unit. go's build cache does not look into the folder of the templates: a new mark makes it compile a unit again.
-// A unit keeps its mark until its code changes.
-func unitMarks(out *output) (map[string]string, error) {
-	old := map[string][]string{}
-	if text, err := os.ReadFile(templateMarks); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if fields := strings.Fields(line); len(fields) == 3 {
-				old[fields[0]] = fields[1:]
-			}
-		}
-	}
-	var text strings.Builder
-	found := map[string]string{}
-	for _, f := range families {
-		for _, u := range f.units {
-			hash, err := templateHash(kernelDir + "/src/units/" + u + ".h")
-			if err != nil {
-				return nil, err
-			}
-			if found[u] = hash; len(old[u]) > 0 && old[u][1] == hash {
-				found[u] = old[u][0]
-			}
-			fmt.Fprintf(&text, "%s %s %s\n", u, found[u], hash)
-		}
-	}
-	out.write(templateMarks, text.String())
-	return found, nil
-}
-
 // checkFamilies returns an error for units of src/units that are in no family, or in several, and for names without a unit.
 func checkFamilies() error {
 	files, err := filepath.Glob(kernelDir + "/src/units/*.h")
@@ -159,10 +127,6 @@ func generateKernels(out *output) error {
 	if err := checkFamilies(); err != nil {
 		return err
 	}
-	marks, err := unitMarks(out)
-	if err != nil {
-		return err
-	}
 	for i, t := range tiers {
 		var imports, decls, tables strings.Builder
 		for _, f := range families {
@@ -173,7 +137,9 @@ func generateKernels(out *output) error {
 				fmt.Fprintf(&tables, "lt_%s_%s, ", u, from.name)
 			}
 			if i < f.tiers {
-				generateFamily(out, t, f, marks)
+				if err := generateFamily(out, t, f); err != nil {
+					return err
+				}
 			}
 		}
 		out.write(fmt.Sprintf("%s/gen_%s.go", kernelDir, t.name), fmt.Sprintf(`%s
@@ -197,11 +163,16 @@ func init() { register("%s", unsafe.Pointer(C.lt_get_%s())) }
 	return nil
 }
 
-// generateFamily writes the package of a family for one tier.
-func generateFamily(out *output, t tier, f family, marks map[string]string) {
+// generateFamily writes the package of a family for one tier. go's build cache does not look into the folder of the templates: their hash in each
+// source makes it compile a unit again.
+func generateFamily(out *output, t tier, f family) error {
 	dir := fmt.Sprintf("%s/tiers/%s/%s/", kernelDir, t.name, f.name)
 	for _, u := range f.units {
-		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, marks[u], t.name, u))
+		hash, err := templateHash(kernelDir + "/src/units/" + u + ".h")
+		if err != nil {
+			return err
+		}
+		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, hash, t.name, u))
 	}
 	out.write(dir+"gen_family.go", fmt.Sprintf(`%s%s
 // Package %s holds the kernels of %s for the %s tier.
@@ -211,6 +182,7 @@ package %s
 import "C"
 
 %s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, cached(t.name+"_"+f.name)))
+	return nil
 }
 
 // cached returns an export that makes go's build cache serve a package: for a shared library it looks for the header of every package that imports
