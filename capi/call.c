@@ -120,7 +120,7 @@ static void set_result(char kind, const lt_value *v, tensor_value *to) {
       to->kind = TENSOR_VALUE_FLOAT, to->as.f = v->f;
       break;
     case 'U':
-      if (v->text) to->kind = TENSOR_VALUE_STRING, to->as.text = v->text;
+      if (v->text) to->kind = TENSOR_VALUE_STRING, to->as.string = v->text;
       break;
     case 'D':
       to->kind = TENSOR_VALUE_DTYPE, to->as.dtype = (tensor_dtype)v->i;
@@ -136,7 +136,7 @@ static void set_result(char kind, const lt_value *v, tensor_value *to) {
       to->kind = TENSOR_VALUE_INTS, to->length = v->list.length, to->as.ints = v->list.data;
       break;
     case 'K':
-      to->kind = TENSOR_VALUE_STRINGS, to->length = v->list.length, to->as.texts = v->list.data;
+      to->kind = TENSOR_VALUE_STRINGS, to->length = v->list.length, to->as.strings = v->list.data;
       break;
     case 'S':
       switch (v->scalar.kind) {
@@ -401,10 +401,10 @@ TENSOR_API tensor_status tensor_value_free(tensor_value *value) {
       status = tensor_list_free((tensor_t **)value->as.tensors, value->length);
       break;
     case TENSOR_VALUE_STRINGS:
-      tensor_string_list_free((char **)value->as.texts, value->length);
+      tensor_string_list_free((char **)value->as.strings, value->length);
       break;
     case TENSOR_VALUE_STRING:
-      tensor_string_free((char *)value->as.text);
+      tensor_string_free((char *)value->as.string);
       break;
     case TENSOR_VALUE_INTS:
       free((void *)value->as.ints);

@@ -153,7 +153,7 @@ static tensor_value parse_default(const char *s, char kind) {
   if (strcmp(s, "True") == 0 || strcmp(s, "False") == 0) {
     v.kind = TENSOR_VALUE_BOOL, v.as.b = *s == 'T';
   } else if (*s == '"' || *s == '\'') {
-    v.kind = TENSOR_VALUE_STRING, v.as.text = strndup(s + 1, strlen(s) - 2);
+    v.kind = TENSOR_VALUE_STRING, v.as.string = strndup(s + 1, strlen(s) - 2);
   } else if (tolower(kind) == 'd') {
     v.kind = TENSOR_VALUE_DTYPE, v.as.dtype = dtype_of(atoi(s));
   } else if (tolower(kind) == 'm') {
@@ -480,7 +480,7 @@ static tensor_value absent_value(const lt_parameter *p) {
       break;
     case 'U':
     case 'u':
-      if (a->text) v.kind = TENSOR_VALUE_STRING, v.as.text = a->text;
+      if (a->text) v.kind = TENSOR_VALUE_STRING, v.as.string = a->text;
       break;
     case 'd':
     case 'D':
@@ -526,7 +526,7 @@ static void write_default(const tensor_value *v, text *to) {
       snprintf(number, sizeof number, "%s", v->as.b ? "True" : "False");
       break;
     case TENSOR_VALUE_STRING:
-      snprintf(number, sizeof number, "\"%s\"", v->as.text);
+      snprintf(number, sizeof number, "\"%s\"", v->as.string);
       break;
     case TENSOR_VALUE_DTYPE:
       snprintf(number, sizeof number, "%s", tensor_dtype_name(v->as.dtype));

@@ -81,7 +81,7 @@ void lt_show_value(const tensor_value *v, char *to, size_t room) {
       snprintf(to, room, "the complex number (%.6g, %.6g)", v->as.c[0], v->as.c[1]);
       return;
     case TENSOR_VALUE_STRING:
-      snprintf(to, room, "the str \"%.60s\"", v->as.text ? v->as.text : "");
+      snprintf(to, room, "the str \"%.60s\"", v->as.string ? v->as.string : "");
       return;
     case TENSOR_VALUE_DTYPE:
       snprintf(to, room, "the dtype %s", tensor_dtype_name(v->as.dtype));
@@ -198,18 +198,18 @@ static bool read_name(const char *text, const char *const *names, int count, int
 
 static bool read_dtype(const tensor_value *v, int64_t *to) {
   if (v->kind == TENSOR_VALUE_DTYPE) return *to = v->as.dtype, true;
-  if (v->kind != TENSOR_VALUE_STRING || !v->as.text) return false;
+  if (v->kind != TENSOR_VALUE_STRING || !v->as.string) return false;
   for (*to = 0; *to < LT_DTYPES; ++*to)
-    if (strcmp(v->as.text, tensor_dtype_name((tensor_dtype)*to)) == 0) return true;
+    if (strcmp(v->as.string, tensor_dtype_name((tensor_dtype)*to)) == 0) return true;
   return false;
 }
 
 static bool read_device(const tensor_value *v, tensor_device *to) {
   static const char *const names[] = LT_DEVICES_BY_NUMBER;
   if (v->kind == TENSOR_VALUE_DEVICE) return *to = v->as.device, true;
-  if (v->kind != TENSOR_VALUE_STRING || !v->as.text) return false;
-  const size_t length = strcspn(v->as.text, ":");
-  const char *index = v->as.text + length;
+  if (v->kind != TENSOR_VALUE_STRING || !v->as.string) return false;
+  const size_t length = strcspn(v->as.string, ":");
+  const char *index = v->as.string + length;
   to->index = -1;
   if (*index) {
     char *end;
@@ -218,7 +218,7 @@ static bool read_device(const tensor_value *v, tensor_device *to) {
     to->index = (int32_t)number;
   }
   for (to->type = 0; to->type < LT_DEVICES; to->type++)
-    if (strlen(names[to->type]) == length && strncmp(names[to->type], v->as.text, length) == 0)
+    if (strlen(names[to->type]) == length && strncmp(names[to->type], v->as.string, length) == 0)
       return true;
   return false;
 }
@@ -388,14 +388,14 @@ static bool convert_one(const lt_target *target, const lt_formal *f, char kind,
     case 'U':
       if (v->kind == TENSOR_VALUE_INT && f->called)
         return (to->text = read_word(f->called, v->as.i)) != NULL;
-      return v->kind == TENSOR_VALUE_STRING && (to->text = v->as.text);
+      return v->kind == TENSOR_VALUE_STRING && (to->text = v->as.string);
     case 'D':
       return read_dtype(v, &to->i);
     case 'Y':
-      if (v->kind == TENSOR_VALUE_STRING) return read_name(v->as.text, layouts, LT_LAYOUTS, &to->i);
+      if (v->kind == TENSOR_VALUE_STRING) return read_name(v->as.string, layouts, LT_LAYOUTS, &to->i);
       return v->kind == TENSOR_VALUE_LAYOUT && (to->i = v->as.layout, true);
     case 'M':
-      if (v->kind == TENSOR_VALUE_STRING) return read_name(v->as.text, formats, LT_FORMATS, &to->i);
+      if (v->kind == TENSOR_VALUE_STRING) return read_name(v->as.string, formats, LT_FORMATS, &to->i);
       return v->kind == TENSOR_VALUE_MEMORY_FORMAT && (to->i = v->as.memory_format, true);
     case 'C':
       return read_device(v, &to->device);
@@ -410,7 +410,7 @@ static bool convert_one(const lt_target *target, const lt_formal *f, char kind,
     case 'X':
       return (v->kind == TENSOR_VALUE_INDICES || empty) && set_list(to, v->as.indices, v->length);
     case 'K':
-      return (v->kind == TENSOR_VALUE_STRINGS || empty) && set_list(to, v->as.texts, v->length);
+      return (v->kind == TENSOR_VALUE_STRINGS || empty) && set_list(to, v->as.strings, v->length);
     case 'L':
     case 'V':
       if (v->kind == TENSOR_VALUE_INTS || empty) return set_list(to, v->as.ints, v->length);

@@ -89,7 +89,7 @@ static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char 
       to->kind = TENSOR_VALUE_COMPLEX, to->as.c[0] = bits(w[0]), to->as.c[1] = bits(w[1]);
       return w + 2;
     case LT_ARG_STRING:
-      to->kind = TENSOR_VALUE_STRING, to->as.text = p->text + *w;
+      to->kind = TENSOR_VALUE_STRING, to->as.string = p->text + *w;
       return w + 1;
     case LT_ARG_DTYPE:
       to->kind = TENSOR_VALUE_DTYPE, to->as.dtype = (tensor_dtype)*w;
@@ -130,7 +130,7 @@ static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char 
     case LT_ARG_STRINGS: {
       const char **list = (const char **)*scratch;
       for (int64_t i = 0; i < n; i++) list[i] = p->text + w[i];
-      to->kind = TENSOR_VALUE_STRINGS, to->as.texts = list;
+      to->kind = TENSOR_VALUE_STRINGS, to->as.strings = list;
       *scratch += n * 8;
       return w + n;
     }
@@ -483,7 +483,7 @@ static bool compute(run *r, const char *step, int64_t code, const tensor_value *
       if (!read_item(r, step, a, &v)) return false;
       if (to_truth(&v)) return true;
       fail(r, step, "%s",
-           n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.text : "an assertion failed");
+           n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.string : "an assertion failed");
       return false;
     case LT_SYM_CONSTRAIN:
       return check_range(r, step, a);
@@ -826,7 +826,7 @@ static bool check_constant(run *r, int64_t i, const tensor_value *v) {
   if (is_number(&expected) && is_number(v))
     same = to_float(&expected) == to_float(v) && to_int(&expected) == to_int(v);
   else if (same && v->kind == TENSOR_VALUE_STRING)
-    same = v->as.text && strcmp(v->as.text, expected.as.text) == 0;
+    same = v->as.string && strcmp(v->as.string, expected.as.string) == 0;
   if (same) return true;
   show(v, shown, sizeof shown);
   show(&expected, wanted, sizeof wanted);

@@ -408,7 +408,7 @@ typedef enum tensor_value_kind {
   TENSOR_VALUE_FLOAT = 3,          // as.f
   TENSOR_VALUE_BOOL = 4,           // as.b
   TENSOR_VALUE_COMPLEX = 5,        // as.c
-  TENSOR_VALUE_STRING = 6,         // as.text
+  TENSOR_VALUE_STRING = 6,         // as.string
   TENSOR_VALUE_DTYPE = 7,          // as.dtype
   TENSOR_VALUE_LAYOUT = 8,         // as.layout
   TENSOR_VALUE_MEMORY_FORMAT = 9,  // as.memory_format
@@ -420,7 +420,7 @@ typedef enum tensor_value_kind {
   TENSOR_VALUE_BOOLS = 15,         // as.bools
   TENSOR_VALUE_SCALARS = 16,       // as.scalars
   TENSOR_VALUE_UINT = 17,          // as.u, for integers beyond int64
-  TENSOR_VALUE_STRINGS = 18,       // a list of strings
+  TENSOR_VALUE_STRINGS = 18,       // as.strings
   TENSOR_VALUE_STORAGE = 19,       // as.storage
   TENSOR_VALUE_INDICES = 20        // as.indices, of libtensor's index operators
 } tensor_value_kind;
@@ -436,7 +436,7 @@ typedef struct tensor_value {
     double f;
     bool b;
     double c[2];  // the real and the imaginary part
-    const char *text;
+    const char *string;
     tensor_dtype dtype;
     tensor_layout layout;
     tensor_memory_format memory_format;
@@ -448,7 +448,7 @@ typedef struct tensor_value {
     const double *floats;
     const bool *bools;
     const tensor_scalar *scalars;
-    const char *const *texts;
+    const char *const *strings;
     const tensor_index *indices;
   } as;
 } tensor_value;
@@ -459,7 +459,7 @@ typedef struct tensor_error_info {
   int32_t system_error;       // as tensor_last_errno
   const char *operator_name;  // as the caller wrote it
   const char *argument;       // the name of the argument with the error; NULL if it concerns none
-  const char *text;           // the message
+  const char *message;
 } tensor_error_info;
 
 // Calls an operator by name.

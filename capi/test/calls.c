@@ -14,7 +14,7 @@ static tensor_value of_float(double f) {
 }
 static tensor_value of_bool(bool b) { return (tensor_value){.kind = TENSOR_VALUE_BOOL, .as.b = b}; }
 static tensor_value of_text(const char *s) {
-  return (tensor_value){.kind = TENSOR_VALUE_STRING, .as.text = s};
+  return (tensor_value){.kind = TENSOR_VALUE_STRING, .as.string = s};
 }
 static tensor_value of_ints(const int64_t *items, int64_t n) {
   return (tensor_value){.kind = TENSOR_VALUE_INTS, .length = n, .as.ints = items};
@@ -42,10 +42,10 @@ static void fails(const char *name, const tensor_value *a, const char *const *ke
   int32_t count = 8;
   tensor_error_info *error = NULL;
   CHECK(tensor_call(name, a, keywords, n, r, &count, &error) == status);
-  CHECK(error && error->code == status && strcmp(error->text, tensor_last_error()) == 0);
+  CHECK(error && error->code == status && strcmp(error->message, tensor_last_error()) == 0);
   CHECK(strcmp(error->operator_name, name ? name : "") == 0);
-  if (!strstr(error->text, text)) fprintf(stderr, "%s\n  lacks: %s\n", error->text, text);
-  CHECK(strstr(error->text, text));
+  if (!strstr(error->message, text)) fprintf(stderr, "%s\n  lacks: %s\n", error->message, text);
+  CHECK(strstr(error->message, text));
   if (argument) CHECK(error->argument && strcmp(error->argument, argument) == 0);
   CHECK(r[0].kind == TENSOR_VALUE_NONE && count == 8);
   tensor_error_free(error);

@@ -28,7 +28,7 @@ int main(void) {
     int32_t results = 1;
     failed = tensor_call(graph[i].name, arguments, NULL, count, &values[made], &results, &error) !=
              TENSOR_OK;
-    if (failed) fprintf(stderr, "%s\n", error ? error->text : "out of memory");
+    if (failed) fprintf(stderr, "%s\n", error ? error->message : "out of memory");
     tensor_error_free(error);
     made += !failed;
   }

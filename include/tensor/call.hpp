@@ -56,7 +56,7 @@ class Value {
   // Returns the value of C, which is valid while this object and `handles` live.
   tensor_value get(std::vector<tensor_t *> &handles) const {
     tensor_value made = value_;
-    if (auto *text = std::get_if<std::string>(&held_)) made.as.text = text->c_str();
+    if (auto *text = std::get_if<std::string>(&held_)) made.as.string = text->c_str();
     if (auto *ints = std::get_if<std::vector<int64_t>>(&held_))
       made.as.ints = ints->data(), made.length = static_cast<int64_t>(ints->size());
     if (auto *floats = std::get_if<std::vector<double>>(&held_))

@@ -104,7 +104,7 @@ static bool set_list(napi_env env, lt_named *c, napi_value array, int at, tensor
         break;
       case TENSOR_VALUE_STRINGS:
         fits = v->kind == TENSOR_VALUE_STRING;
-        ((const char **)list)[i] = v->as.text;
+        ((const char **)list)[i] = v->as.string;
         break;
       case TENSOR_VALUE_FLOATS:
         fits = v->kind == TENSOR_VALUE_FLOAT || v->kind == TENSOR_VALUE_INT;
@@ -151,7 +151,7 @@ static bool set_value(napi_env env, lt_named *c, napi_value value, int at, tenso
       return true;
     case LT_JS_STRING:
       to->kind = TENSOR_VALUE_STRING;
-      return (to->as.text = copy_text(env, c, value)) != NULL;
+      return (to->as.string = copy_text(env, c, value)) != NULL;
     case LT_JS_TENSOR:
       c->boxes[at] = js.box;
       return set_tensor(env, c, &js, at, to);
@@ -226,7 +226,7 @@ static napi_value result_of(napi_env env, tensor_value *v) {
     case TENSOR_VALUE_UINT:
       return lt_from_scalar(env, tensor_uint(v->as.u));
     case TENSOR_VALUE_STRING:
-      return lt_from_text(env, v->as.text);
+      return lt_from_text(env, v->as.string);
     case TENSOR_VALUE_DTYPE:
       return lt_from_text(env, tensor_dtype_name(v->as.dtype));
     case TENSOR_VALUE_DEVICE:

@@ -56,7 +56,7 @@ static bool read_input(const char *line, lists *l, tensor_value *to, char *text)
     case 's':
       strcpy(text, line + 1);
       decode(text);
-      to->kind = TENSOR_VALUE_STRING, to->as.text = text;
+      to->kind = TENSOR_VALUE_STRING, to->as.string = text;
       return true;
     default:
       to->kind = TENSOR_VALUE_NONE;
@@ -76,7 +76,7 @@ static int write_output(const tensor_value *v, char *to, size_t room) {
     case TENSOR_VALUE_BOOL:
       return snprintf(to, room, "b%d\n", v->as.b);
     case TENSOR_VALUE_STRING:
-      return snprintf(to, room, "s%s\n", v->as.text);
+      return snprintf(to, room, "s%s\n", v->as.string);
     default:
       return snprintf(to, room, "n\n");
   }
@@ -91,7 +91,7 @@ static tensor_status fail(tensor_status status, const char *message) {
 static tensor_status give_outputs(tensor_value *outputs, int32_t m, lt_value *a) {
   size_t room = 1;
   for (int32_t i = 0; i < m; i++)
-    room += outputs[i].kind == TENSOR_VALUE_STRING ? strlen(outputs[i].as.text) + 3 : 40;
+    room += outputs[i].kind == TENSOR_VALUE_STRING ? strlen(outputs[i].as.string) + 3 : 40;
   char *text = malloc(room), *to = text;
   tensor_t **tensors = malloc(((size_t)m + 1) * sizeof *tensors);
   int64_t n = 0;

@@ -27,7 +27,7 @@ NONE, TENSOR, INT, FLOAT, BOOL, COMPLEX, STRING = range(7)
 
 
 class Content(ctypes.Union):
-    _fields_ = [("tensor", c_void_p), ("i", c_int64), ("f", c_double), ("b", ctypes.c_bool), ("c", c_double * 2), ("text", c_char_p)]
+    _fields_ = [("tensor", c_void_p), ("i", c_int64), ("f", c_double), ("b", ctypes.c_bool), ("c", c_double * 2), ("string", c_char_p)]
 
 
 class Value(ctypes.Structure):
@@ -83,7 +83,7 @@ def to_value(value: Any, to: Value) -> None:
     elif isinstance(value, float):
         to.kind, to.as_.f = FLOAT, value
     elif isinstance(value, str):
-        to.kind, to.as_.text = STRING, value.encode()
+        to.kind, to.as_.string = STRING, value.encode()
     else:
         raise TypeError(f"an exported program takes tensors, numbers, strings and None, not {type(value).__name__}")
 
@@ -95,7 +95,7 @@ def of_value(value: Value) -> Any:
     if value.kind == COMPLEX:
         return complex(*value.as_.c)
     if value.kind == STRING:
-        return value.as_.text.decode()
+        return value.as_.string.decode()
     return {NONE: None, INT: value.as_.i, FLOAT: value.as_.f, BOOL: value.as_.b}[value.kind]
 
 
