@@ -392,10 +392,12 @@ static bool convert_one(const lt_target *target, const lt_formal *f, char kind,
     case 'D':
       return read_dtype(v, &to->i);
     case 'Y':
-      if (v->kind == TENSOR_VALUE_STRING) return read_name(v->as.string, layouts, LT_LAYOUTS, &to->i);
+      if (v->kind == TENSOR_VALUE_STRING)
+        return read_name(v->as.string, layouts, LT_LAYOUTS, &to->i);
       return v->kind == TENSOR_VALUE_LAYOUT && (to->i = v->as.layout, true);
     case 'M':
-      if (v->kind == TENSOR_VALUE_STRING) return read_name(v->as.string, formats, LT_FORMATS, &to->i);
+      if (v->kind == TENSOR_VALUE_STRING)
+        return read_name(v->as.string, formats, LT_FORMATS, &to->i);
       return v->kind == TENSOR_VALUE_MEMORY_FORMAT && (to->i = v->as.memory_format, true);
     case 'C':
       return read_device(v, &to->device);

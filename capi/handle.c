@@ -59,7 +59,8 @@ static _Bool refused(void) {
 }
 
 static const char *kind_name(int kind) {
-  static const char *const names[] = {"unknown", "tensor", "storage", "generator", "node", "program"};
+  static const char *const names[] = {"unknown",   "tensor", "storage",
+                                      "generator", "node",   "program"};
   return names[kind >= LT_TENSOR && kind <= LT_PROGRAM ? kind : 0];
 }
 
@@ -212,8 +213,7 @@ void lt_settle(void) {
   if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
 }
 
-static inline tensor_status invoke(lt_frame *frame, const char *op,
-                                   int32_t (*enter)(lt_frame *)) {
+static inline tensor_status invoke(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *)) {
   if (lt_state != LT_RUNNING) {
     const tensor_status status = lt_start(op);
     if (status) return status;

@@ -33,7 +33,8 @@ typedef struct lt_slot {
   uint64_t memory;  // identifies the storage of a tensor, 0 for none
 } lt_slot;
 
-// The settings of a thread for its calls: engine/dispatch's Modes, which reads and writes it in place.
+// The settings of a thread for its calls: engine/dispatch's Modes, which reads and writes it in
+// place.
 typedef struct lt_modes {
   int8_t device_type;  // the default device
   int16_t device_index;

@@ -130,7 +130,8 @@ static napi_value install(napi_env env, napi_callback_info info) {
   napi_value exports = argv[0];
   if (!lt_define_classes(env, exports, classes) || !lt_define_buffers(env, exports) ||
       !lt_define_nested(env, exports) || !lt_define_operators(env, e, exports) ||
-      !lt_define_hooks(env, exports) || !lt_define_programs(env, exports) || !lt_open_async(env, e, exports) ||
+      !lt_define_hooks(env, exports) || !lt_define_programs(env, exports) ||
+      !lt_open_async(env, e, exports) ||
       !lt_ok(env,
              napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;

@@ -94,12 +94,12 @@ class AtenOverload(OpOverload):
 
     @functools.cached_property
     def _written(self) -> list[tuple[int, str]] | None:
-        """The places and names of the arguments that are the results; None if the operator is not in the library's table."""
+        """The indices and names of the arguments that are the results; None if the operator is not in the library's table."""
         infos = calls.describe(f"{self.qualname}.{self.overload}")
         if len(infos) != 1:
             return None
-        places = [infos[0].results[i].parameter for i in range(infos[0].result_count)]
-        return [(at, infos[0].parameters[at].name.decode()) for at in places if at >= 0]
+        indices = [infos[0].results[i].parameter for i in range(infos[0].result_count)]
+        return [(at, infos[0].parameters[at].name.decode()) for at in indices if at >= 0]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         taken = take_over(self, args, kwargs)
