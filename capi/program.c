@@ -9,30 +9,6 @@
 #include "export.h"
 #include "functions.h"
 
-const int64_t *lt_skip_argument(const int64_t *w) {
-  switch (*w++) {
-    case LT_ARG_NONE:
-      return w;
-    case LT_ARG_COMPLEX:
-      return w + 2;
-    case LT_ARG_TENSORS:
-    case LT_ARG_INTS:
-    case LT_ARG_FLOATS:
-    case LT_ARG_BOOLS:
-    case LT_ARG_STRINGS:
-      return w + 1 + *w;
-    case LT_ARG_SYM_INTS:
-    case LT_ARG_SYM_FLOATS:
-    case LT_ARG_SYM_BOOLS: {
-      int64_t n = *w++;
-      while (n--) w = lt_skip_argument(w);
-      return w;
-    }
-    default:
-      return w + 1;
-  }
-}
-
 // -----------------------------------------------------------------------------------------
 // operators
 

@@ -1,12 +1,12 @@
 // Execution of exported programs.
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "program.h"
+#include "program_numbers.h"
 
 // A run: the values of the plan, of which it frees those that it owns.
 typedef struct run {
@@ -39,10 +39,6 @@ static void give(run *r, int64_t n, tensor_value *value) {
     tensor_value_free(value);
 }
 
-static tensor_value number(int64_t i) {
-  return (tensor_value){.kind = TENSOR_VALUE_INT, .as.i = i};
-}
-
 // Notes an error of a step. Later ones are ignored.
 __attribute__((format(printf, 3, 4))) static void *fail(run *r, const char *step,
                                                         const char *format, ...) {
@@ -64,6 +60,30 @@ static double bits(int64_t word) {
 
 // ----------------------------------------------------------------------------------------
 // arguments
+
+const int64_t *lt_skip_argument(const int64_t *w) {
+  switch (*w++) {
+    case LT_ARG_NONE:
+      return w;
+    case LT_ARG_COMPLEX:
+      return w + 2;
+    case LT_ARG_TENSORS:
+    case LT_ARG_INTS:
+    case LT_ARG_FLOATS:
+    case LT_ARG_BOOLS:
+    case LT_ARG_STRINGS:
+      return w + 1 + *w;
+    case LT_ARG_SYM_INTS:
+    case LT_ARG_SYM_FLOATS:
+    case LT_ARG_SYM_BOOLS: {
+      int64_t n = *w++;
+      while (n--) w = lt_skip_argument(w);
+      return w;
+    }
+    default:
+      return w + 1;
+  }
+}
 
 // Evaluates an argument; returns what follows it. Lists are in the plan, or in scratch memory.
 static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char **scratch) {
@@ -168,7 +188,7 @@ static bool duplicate(run *r, const char *step, const tensor_value *from, tensor
 }
 
 // ------------------------------------------------------------------------------------------
-// numbers
+// symbolic numbers
 
 static const char *const symbolic_names[] = {"add",
                                              "sub",
@@ -212,195 +232,11 @@ static const char *const symbolic_names[] = {"add",
                                              "assert_tensor_metadata",
                                              "assert"};
 
-static bool is_number(const tensor_value *v) {
-  return v->kind == TENSOR_VALUE_INT || v->kind == TENSOR_VALUE_FLOAT ||
-         v->kind == TENSOR_VALUE_BOOL;
-}
-
-static int64_t to_int(const tensor_value *v) {
-  return v->kind == TENSOR_VALUE_BOOL ? v->as.b : v->as.i;
-}
-
-static double to_float(const tensor_value *v) {
-  return v->kind == TENSOR_VALUE_FLOAT ? v->as.f : (double)to_int(v);
-}
-
-static bool to_truth(const tensor_value *v) { return to_float(v) != 0; }
-
-static tensor_value real(double f) { return (tensor_value){.kind = TENSOR_VALUE_FLOAT, .as.f = f}; }
-
-static tensor_value truth(bool b) { return (tensor_value){.kind = TENSOR_VALUE_BOOL, .as.b = b}; }
-
-// The quotient of two integers, rounded down; the divisor is not 0.
-static int64_t divide_down(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return q - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-static bool power(int64_t a, int64_t b, int64_t *to) {
-  *to = 1;
-  for (; b > 0; b >>= 1) {
-    if (b & 1 && __builtin_mul_overflow(*to, a, to)) return false;
-    if (b > 1 && __builtin_mul_overflow(a, a, &a)) return false;
-  }
-  return true;
-}
-
-// Computes with two integers. Returns false if the result has more than 64 bits, or a divisor is 0.
-static bool compute_ints(int64_t code, int64_t a, int64_t b, tensor_value *to) {
-  int64_t i = 0;
-  switch (code) {
-    case LT_SYM_ADD:
-      if (__builtin_add_overflow(a, b, &i)) return false;
-      break;
-    case LT_SYM_SUB:
-      if (__builtin_sub_overflow(a, b, &i)) return false;
-      break;
-    case LT_SYM_MUL:
-      if (__builtin_mul_overflow(a, b, &i)) return false;
-      break;
-    case LT_SYM_FLOORDIV:
-    case LT_SYM_MOD:
-      if (b == 0 || (a == INT64_MIN && b == -1)) return false;
-      i = divide_down(a, b);
-      if (code == LT_SYM_MOD) i = a - i * b;
-      break;
-    case LT_SYM_POW:
-      if (b < 0) return *to = real(pow((double)a, (double)b)), true;
-      if (!power(a, b, &i)) return false;
-      break;
-    case LT_SYM_AND:
-      i = a & b;
-      break;
-    case LT_SYM_OR:
-      i = a | b;
-      break;
-    case LT_SYM_XOR:
-      i = a ^ b;
-      break;
-    case LT_SYM_LSHIFT:
-      if (b < 0 || b > 62 || __builtin_mul_overflow(a, INT64_C(1) << b, &i)) return false;
-      break;
-    case LT_SYM_RSHIFT:
-      if (b < 0) return false;
-      i = a >> (b > 63 ? 63 : b);
-      break;
-    case LT_SYM_MAX:
-      i = a > b ? a : b;
-      break;
-    case LT_SYM_MIN:
-      i = a < b ? a : b;
-  }
-  return *to = number(i), true;
-}
-
-static bool compute_floats(int64_t code, double a, double b, tensor_value *to) {
-  double f = 0;
-  switch (code) {
-    case LT_SYM_ADD:
-      f = a + b;
-      break;
-    case LT_SYM_SUB:
-      f = a - b;
-      break;
-    case LT_SYM_MUL:
-      f = a * b;
-      break;
-    case LT_SYM_TRUEDIV:
-      if (b == 0) return false;
-      f = a / b;
-      break;
-    case LT_SYM_FLOORDIV:
-      if (b == 0) return false;
-      f = floor(a / b);
-      break;
-    case LT_SYM_MOD:
-      if (b == 0) return false;
-      f = a - floor(a / b) * b;
-      break;
-    case LT_SYM_POW:
-      f = pow(a, b);
-      break;
-    case LT_SYM_MAX:
-      f = a > b ? a : b;
-      break;
-    case LT_SYM_MIN:
-      f = a < b ? a : b;
-      break;
-    default:
-      return false;
-  }
-  return *to = real(f), true;
-}
-
-static bool compute_pair(int64_t code, const tensor_value *a, const tensor_value *b,
-                         tensor_value *to) {
-  if (!is_number(a) || !is_number(b)) return false;
-  const bool floats = a->kind == TENSOR_VALUE_FLOAT || b->kind == TENSOR_VALUE_FLOAT;
-  const double x = to_float(a), y = to_float(b);
-  const int64_t i = floats ? 0 : to_int(a), j = floats ? 0 : to_int(b);
-  switch (code) {
-    case LT_SYM_EQ:
-      return *to = truth(floats ? x == y : i == j), true;
-    case LT_SYM_NE:
-      return *to = truth(floats ? x != y : i != j), true;
-    case LT_SYM_LT:
-      return *to = truth(floats ? x < y : i < j), true;
-    case LT_SYM_LE:
-      return *to = truth(floats ? x <= y : i <= j), true;
-    case LT_SYM_GT:
-      return *to = truth(floats ? x > y : i > j), true;
-    case LT_SYM_GE:
-      return *to = truth(floats ? x >= y : i >= j), true;
-  }
-  if (floats || code == LT_SYM_TRUEDIV) return compute_floats(code, x, y, to);
-  if (!compute_ints(code, i, j, to)) return false;
-  if (a->kind == TENSOR_VALUE_BOOL && b->kind == TENSOR_VALUE_BOOL && code >= LT_SYM_AND &&
-      code <= LT_SYM_XOR)
-    *to = truth(to->as.i != 0);
-  return true;
-}
-
-// Stores a float as an integer. Returns false if it does not fit.
-static bool round_to(double f, tensor_value *to) {
-  if (!(f >= -9223372036854775808.0 && f < 9223372036854775808.0)) return false;
-  return *to = number((int64_t)f), true;
-}
-
-static bool compute_one(int64_t code, const tensor_value *a, tensor_value *to) {
-  if (!is_number(a)) return false;
-  const bool floats = a->kind == TENSOR_VALUE_FLOAT;
-  switch (code) {
-    case LT_SYM_NEG:
-      if (floats) return *to = real(-a->as.f), true;
-      return to_int(a) != INT64_MIN && (*to = number(-to_int(a)), true);
-    case LT_SYM_POS:
-      return *to = *a, true;
-    case LT_SYM_NOT:
-      return *to = truth(!to_truth(a)), true;
-    case LT_SYM_FLOAT:
-      return *to = real(to_float(a)), true;
-    case LT_SYM_SQRT:
-      return to_float(a) >= 0 && (*to = real(sqrt(to_float(a))), true);
-  }
-  if (!floats) return *to = number(to_int(a)), true;
-  switch (code) {
-    case LT_SYM_FLOOR:
-      return round_to(floor(a->as.f), to);
-    case LT_SYM_CEIL:
-      return round_to(ceil(a->as.f), to);
-    case LT_SYM_ROUND:
-      return round_to(nearbyint(a->as.f), to);
-    default:
-      return round_to(trunc(a->as.f), to);
-  }
-}
-
 static void show(const tensor_value *v, char *to, size_t room) { lt_show_value(v, to, room); }
 
 // The number of a tensor with one element.
 static bool read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
-  if (is_number(v)) return *to = *v, true;
+  if (lt_is_number(v)) return *to = *v, true;
   tensor_scalar s;
   if (v->kind != TENSOR_VALUE_TENSOR) return false;
   if (tensor_item(v->as.tensor, &s)) {
@@ -408,11 +244,11 @@ static bool read_item(run *r, const char *step, const tensor_value *v, tensor_va
     return false;
   }
   if (s.kind == TENSOR_SCALAR_BOOL)
-    *to = truth(s.value.i != 0);
+    *to = lt_make_bool(s.value.i != 0);
   else if (s.kind == TENSOR_SCALAR_INT)
-    *to = number(s.value.i);
+    *to = lt_make_int(s.value.i);
   else if (s.kind == TENSOR_SCALAR_FLOAT)
-    *to = real(s.value.f.re);
+    *to = lt_make_float(s.value.f.re);
   else
     return false;
   return true;
@@ -421,8 +257,8 @@ static bool read_item(run *r, const char *step, const tensor_value *v, tensor_va
 static bool query(run *r, const char *step, int64_t code, const tensor_value *a, tensor_value *to) {
   const tensor_t *t = a->as.tensor;
   if (a->kind != TENSOR_VALUE_TENSOR) return false;
-  if (code == LT_SYM_NUMEL) return *to = number(tensor_numel(t)), true;
-  if (code == LT_SYM_OFFSET) return *to = number(tensor_storage_offset(t)), true;
+  if (code == LT_SYM_NUMEL) return *to = lt_make_int(tensor_numel(t)), true;
+  if (code == LT_SYM_OFFSET) return *to = lt_make_int(tensor_storage_offset(t)), true;
   const int64_t n = tensor_dim(t);
   int64_t d = a[1].kind == TENSOR_VALUE_INT ? a[1].as.i : INT64_MAX;
   if (d < 0) d += n;
@@ -430,7 +266,7 @@ static bool query(run *r, const char *step, int64_t code, const tensor_value *a,
     fail(r, step, "the dimension is out of range of a tensor of %" PRId64 " dimensions", n);
     return false;
   }
-  return *to = number(code == LT_SYM_SIZE ? tensor_sizes(t)[d] : tensor_strides(t)[d]), true;
+  return *to = lt_make_int(code == LT_SYM_SIZE ? tensor_sizes(t)[d] : tensor_strides(t)[d]), true;
 }
 
 static bool check_range(run *r, const char *step, const tensor_value *a) {
@@ -438,7 +274,7 @@ static bool check_range(run *r, const char *step, const tensor_value *a) {
     if (i == 0 ? a->kind != TENSOR_VALUE_INT && a->kind != TENSOR_VALUE_BOOL
                : a[i].kind != TENSOR_VALUE_NONE && a[i].kind != TENSOR_VALUE_INT)
       return false;
-  const int64_t i = to_int(a);
+  const int64_t i = lt_number_to_int(a);
   if ((a[1].kind == TENSOR_VALUE_INT && i < a[1].as.i) ||
       (a[2].kind == TENSOR_VALUE_INT && i > a[2].as.i)) {
     fail(r, step, "%" PRId64 " is not in the range that the program was exported for", i);
@@ -469,8 +305,8 @@ static bool compute(run *r, const char *step, int64_t code, const tensor_value *
   tensor_value v;
   switch (code) {
     case LT_SYM_ITE:
-      if (!is_number(a)) return false;
-      return *to = a[to_truth(a) ? 1 : 2], is_number(to);
+      if (!lt_is_number(a)) return false;
+      return *to = a[lt_number_to_bool(a) ? 1 : 2], lt_is_number(to);
     case LT_SYM_SIZE:
     case LT_SYM_STRIDE:
     case LT_SYM_NUMEL:
@@ -481,7 +317,7 @@ static bool compute(run *r, const char *step, int64_t code, const tensor_value *
     case LT_SYM_ASSERT:
     case LT_SYM_ASSERT_TENSOR:
       if (!read_item(r, step, a, &v)) return false;
-      if (to_truth(&v)) return true;
+      if (lt_number_to_bool(&v)) return true;
       fail(r, step, "%s",
            n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.string : "an assertion failed");
       return false;
@@ -494,10 +330,10 @@ static bool compute(run *r, const char *step, int64_t code, const tensor_value *
       int64_t sum = 0;
       for (int64_t i = 0; i < a->length; i++)
         if (__builtin_add_overflow(sum, a->as.ints[i], &sum)) return false;
-      return *to = number(sum), true;
+      return *to = lt_make_int(sum), true;
     }
   }
-  return n == 1 ? compute_one(code, a, to) : compute_pair(code, a, a + 1, to);
+  return n == 1 ? lt_compute_one(code, a, to) : lt_compute_pair(code, a, a + 1, to);
 }
 
 static const int64_t *run_numbers(run *r, const int64_t *w, const char *step) {
@@ -596,8 +432,8 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
   return store_results(r, w, step, family, results, count);
 }
 
-// ------------------------------------------------------------------------------------- control
-// flow
+// ------------------------------------------------------------------------------------------
+// control flow
 
 // Runs a block, and stores its results in values of the caller; frees the block's values.
 static const int64_t *run_branch(run *r, const int64_t *w, const char *step,
@@ -673,7 +509,7 @@ static const int64_t *run_cond(run *r, const int64_t *w, const char *step) {
   const int64_t n = *outs++;
   tensor_value *results = calloc((size_t)n + 1, sizeof *results);
   if (!results) return fail(r, step, "there is no memory for %" PRId64 " results", n);
-  if (run_branch(r, to_truth(&item) ? w : other, step, results))
+  if (run_branch(r, lt_number_to_bool(&item) ? w : other, step, results))
     for (int64_t i = 0; i < n; i++) give(r, outs[i], results + i);
   free(results);
   return r->problem.code ? NULL : outs + n;
@@ -701,7 +537,7 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
     const bool known = read_item(r, step, &test, &item);
     tensor_value_free(&test);
     if (!known) fail(r, step, "the condition is no bool");
-    if (!known || !to_truth(&item)) break;
+    if (!known || !lt_number_to_bool(&item)) break;
     if (!run_branch(r, body, step, results)) break;
     for (int64_t i = 0; i < n; i++) store(r, carried[i], results[i]);
   }
@@ -777,7 +613,7 @@ static bool evaluate_dim(const lt_dim *d, const int64_t *symbols, const bool *bo
     const int64_t operand = d->code[i + 1];
     if (d->code[i] == LT_DIM_OPERATOR) {
       tensor_value v;
-      if (!compute_ints(operand, stack[top - 2], stack[top - 1], &v)) return false;
+      if (!lt_compute_ints(operand, stack[top - 2], stack[top - 1], &v)) return false;
       stack[--top - 1] = v.as.i;
       continue;
     }
@@ -823,8 +659,9 @@ static bool check_constant(run *r, int64_t i, const tensor_value *v) {
   char *scratch = r->scratch, shown[120], wanted[120], why[300];
   evaluate(r, r->p->checks[i].constant, &expected, &scratch);
   bool same = expected.kind == v->kind;
-  if (is_number(&expected) && is_number(v))
-    same = to_float(&expected) == to_float(v) && to_int(&expected) == to_int(v);
+  if (lt_is_number(&expected) && lt_is_number(v))
+    same = lt_number_to_float(&expected) == lt_number_to_float(v) &&
+           lt_number_to_int(&expected) == lt_number_to_int(v);
   else if (same && v->kind == TENSOR_VALUE_STRING)
     same = v->as.string && strcmp(v->as.string, expected.as.string) == 0;
   if (same) return true;
@@ -839,7 +676,7 @@ static bool check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbo
   char shown[300];
   if (c->constant) return check_constant(r, i, v);
   if (r->p->inputs[i].kind == TENSOR_VALUE_INT) {
-    if (is_number(v)) return r->values[c->value] = *v, true;
+    if (lt_is_number(v)) return r->values[c->value] = *v, true;
   } else if (v->kind == TENSOR_VALUE_TENSOR) {
     if (tensor_dim(v->as.tensor) < 0) {
       lt_explain(&r->problem, TENSOR_ERROR_HANDLE, r->p->inputs[i].name,
