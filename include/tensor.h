@@ -576,8 +576,9 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
-// value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
-// represent is an error.
+// value: bool, int64, the default dtype or its complex counterpart. A value outside of the range of
+// `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes, fractions
+// are truncated.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -659,8 +660,9 @@ TENSOR_DEPRECATED("use arange, whose end is not included")
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
-// `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
-// negative `steps` is an error. `dtype` defaults to the default dtype.
+// `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
+// and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
+// truncated. `dtype` defaults to the default dtype.
 //
 // Dtypes: integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -772,29 +774,33 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
 // `device` tensor_device_default().
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
-// Creates an uninitialized tensor with the shape of `self`; dtype and device default to those of
-// `self`. Without `memory_format` the strides follow those of `self`.
+// Creates an uninitialized tensor with the shape of `self`; dtype, layout and device default to
+// those of `self`. Without `memory_format`, the order of the dimensions in memory is that of
+// `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with `fill_value` with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with `fill_value` with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
@@ -1314,8 +1320,8 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 // `tensor_copy_` with a scalar `src`.
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking);
 
-// Returns a copy of `self` filled with `value`: a scalar, which must be representable in the dtype,
-// or a zero-dim tensor.
+// Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of
+// the range of the dtype is an error; for integer tensors, fractions are truncated.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);
@@ -4177,7 +4183,8 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
-// elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
+// elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
+// error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
@@ -4209,8 +4216,8 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self);
 // `tensor_erfc` writing to `out`.
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
-// and 1, and NaN outside of [-1, 1].
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -4379,7 +4386,7 @@ TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Computes the Heaviside step function, element by element: 0 for negative `self`, 1 for positive,
-// and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+// `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out);
@@ -5521,8 +5528,9 @@ TENSOR_API tensor_status tensor_segment_reduce(const tensor_t *data, const char 
 
 // Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
 // the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
-// 0. `alpha` must be representable in the dtype of `self`. An index out of range is an error. The
-// dtypes of `self` and `source` must be equal.
+// 0. An `alpha` outside of the range of the dtype of `self` is an error; for integer tensors,
+// fractions are truncated. An index out of range is an error. The dtypes of `self` and `source`
+// must be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
@@ -5542,9 +5550,9 @@ TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const t
 // `tensor_index_copy` writing to `out`.
 TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out);
 
-// Returns a copy of `self` with `value` written to the slices along dimension `dim` at the indices
-// of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index
-// out of range is an error.
+// Returns a copy of `self` with `value`, a scalar or a zero-dim tensor, written to the slices along
+// dimension `dim` at the indices of the int64 vector `index`, which may be negative: `out[index[i]]
+// = value` for dim = 0. An index out of range is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out);
@@ -5972,10 +5980,11 @@ TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, 
 // `tensor_ger` writing to `out`.
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
 
-// Computes a matrix product and adds it to a matrix: `beta * self + alpha * (mat1 @ mat2)`. `self`
-// is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
-// dtype.
+// Computes a matrix product and adds it to a matrix of shape (n, p): `beta * self + alpha * (mat1 @
+// mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `self` is broadcast to (n, p). If
+// `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
+// must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for
+// integer tensors, fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -5987,8 +5996,8 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
 // batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-// operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
-// representable in the dtype.
+// operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
+// range of the dtype is an error; for integer tensors, fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6001,7 +6010,8 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
 // + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
 // NaN and infinity in the corresponding operand are ignored. All tensors must have the same dtype.
-// `beta` and `alpha` must be representable in the dtype.
+// A `beta` or `alpha` outside of the range of the dtype is an error; for integer tensors, fractions
+// are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6013,8 +6023,8 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
 
 // Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
 // `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
-// dtype.
+// ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the
+// dtype is an error; for integer tensors, fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6025,8 +6035,8 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
 TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
 // Computes an outer product and adds it to a matrix: `beta * self + alpha * outer(vec1, vec2)`.
-// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. `beta` and `alpha`
-// must be representable in the dtype; integer tensors require integers.
+// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha`
+// outside of the range of the dtype is an error, and so is a fraction for integer tensors.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
 // `alpha` 1.
@@ -6321,8 +6331,8 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool 
 TENSOR_API tensor_status tensor_linalg_ldl_factor_ex_out(const tensor_t *self, bool hermitian, bool check_errors, tensor_t *LD, tensor_t *pivots, tensor_t *info);
 
 // Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
-// `hermitian`. A singular diagonal block of D is an error. `tensor_linalg_ldl_factor_ex` describes
-// the results.
+// `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
+// `tensor_linalg_ldl_factor_ex` describes them.
 //
 // Dtypes: floats and complex. Results: `LD`: the dtype of `self`; `pivots`: int32. Default:
 // `hermitian` false.
@@ -6780,9 +6790,10 @@ TENSOR_API tensor_status tensor_linalg_eigvalsh(const tensor_t *self, const char
 // `tensor_linalg_eigvalsh` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_eigvalsh_out(const tensor_t *self, const char *UPLO, tensor_t *out);
 
-// Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
-// n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
-// Matrices that are not finite are an error. Matrices that are not square are an error.
+// Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
+// columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
+// Eigenvectors have norm 1 and the phase that LAPACK's geev selects. Elements that are not finite
+// are an error, and so are matrices that are not square.
 //
 // Dtypes: floats and complex. Results: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_eig(const tensor_t *self, tensor_t **eigenvalues, tensor_t **eigenvectors);
@@ -6841,10 +6852,11 @@ TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char
 // corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` 6, `niter` 2, `M` NULL.
 TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
 
-// Computes an approximate principal component analysis (PCA) by `tensor_svd_lowrank`. With
-// `center`, the column means are subtracted first: for m samples of n features, the columns of V
-// are the principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q`
-// defaults to min(6, m, n), and must be at most min(m, n).
+// Computes an approximate principal component analysis (PCA) of m samples of n features, `A` of
+// shape (..., m, n). Returns (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q), which
+// `tensor_svd_lowrank` computes with `niter` power iterations. With `center`, the column means are
+// subtracted first: then the columns of V are the principal directions, and `S**2 / (m - 1)` are
+// the variances along them. `q` defaults to min(6, m, n), and must be at most min(m, n).
 //
 // Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
 // corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` TENSOR_NONE, `center`
@@ -6897,7 +6909,7 @@ TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64
 // Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
 // exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6909,7 +6921,7 @@ TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int
 // Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
 // k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6921,7 +6933,8 @@ TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, in
 // Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
 // elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
 // zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
-// divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
+// both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -6934,7 +6947,7 @@ TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, in
 // (size - 1)) from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1
 // elements; the imaginary parts of the first element, and of the last one for an even n, are
 // ignored. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n).
+// "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -6947,7 +6960,8 @@ TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, i
 // half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
 // or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
 // one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -6959,7 +6973,7 @@ TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, in
 // Computes the inverse of `tensor_fft_hfft`: the first n // 2 + 1 elements of the inverse transform
 // of real input. Complex input is an error. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -6970,8 +6984,8 @@ TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, i
 
 // Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
-// the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
+// forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6983,8 +6997,8 @@ TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t
 // Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6997,7 +7011,7 @@ TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t
 // Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
 // `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
 // size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n).
+// "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -7009,8 +7023,8 @@ TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_
 // Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
 // `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -7023,8 +7037,8 @@ TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_
 // Computes the two-dimensional discrete Fourier transform of real input along the dimensions `dim`:
 // the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7037,8 +7051,8 @@ TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_
 // the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
 // dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7051,7 +7065,7 @@ TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_
 // the dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7064,8 +7078,8 @@ TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64
 // the dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
 // lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
 // last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
-// "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-// both by sqrt(n).
+// "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
+// and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7079,7 +7093,8 @@ TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64
 // half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
 // defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7093,7 +7108,7 @@ TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_
 // last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7106,8 +7121,8 @@ TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_
 // Computes the inverse of `tensor_fft_hfft2`: the nonredundant half of the inverse transform of
 // real input, along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
-// the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
+// forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7120,8 +7135,8 @@ TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64
 // real input, along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7260,8 +7275,8 @@ TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **ou
 // `tensor_special_erfc` writing to `out`.
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
-// and 1, and NaN outside of [-1, 1].
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
 //
 // Alias of `tensor_erfinv`.
 //
@@ -8490,9 +8505,10 @@ TENSOR_API tensor_status tensor_nn_nll_loss(const tensor_t *self, const tensor_t
 // `ignore_index` -100, `reduce` -1, `reduction` "mean", `label_smoothing` 0.0.
 TENSOR_API tensor_status tensor_nn_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, double label_smoothing, tensor_t **out);
 
-// Computes the binary cross-entropy (BCE) of probabilities `self`: `-weight * (target * log(self) +
-// (1 - target) * log(1 - self))`. Logarithms are clamped to at least -100. Elements of `self` and
-// `target` outside of [0, 1] are an error, and so are different dtypes.
+// Computes the binary cross-entropy (BCE) of probabilities `self` and targets `target` of the same
+// shape: `-weight * (target * log(self) + (1 - target) * log(1 - self))`. `weight` (default: 1) is
+// broadcast. Logarithms are clamped to at least -100. Elements of `self` and `target` outside of
+// [0, 1] are an error, and so are different dtypes.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8992,9 +9008,10 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
 // maximum of each window of `kernel_size` elements, where the steps between windows alternate
 // pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
 //
-// The output has the size `output_size`, or `output_ratio` times the size of the image; exactly one
-// of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine the
-// steps; by default they are drawn from `generator`. NaN is treated as the maximum.
+// The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
+// is required. `random_samples` (in Python: `_random_samples`) of shape (N, C, 2), with values from
+// 0 to 1, determine the steps; by default they are drawn from `generator`. NaN is treated as the
+// maximum.
 //
 // Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
@@ -9009,7 +9026,9 @@ TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, c
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
 
 // Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
-// `random_samples` have the shape (N, C, 3). See `tensor_nn_fractional_max_pool2d`.
+// `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
+// or `output_ratio` is required. `random_samples` (in Python: `_random_samples`) have the shape (N,
+// C, 3). See `tensor_nn_fractional_max_pool2d`.
 //
 // Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.

@@ -39,11 +39,11 @@ func (f *pyFunction) shared() string {
 	is := func(property func(*pyOverload) bool) bool { return slices.ContainsFunc(f.overloads, property) }
 	single := !is(func(v *pyOverload) bool { return len(v.op.Returns) > 1 })
 	if is((*pyOverload).factory) {
-		device := "the default device"
+		layout, device := "strided", "the default device"
 		if like := func(v *pyOverload) bool { return len(v.op.Args) > 0 && v.op.Args[0].Name == "self" }; is(like) {
-			device = "that of `input`"
+			layout, device = "that of `input`", "that of `input`"
 		}
-		list = append(list, "`layout` defaults to strided, and `device` to "+device+"; `requires_grad` makes the result require grad, `pin_memory` allocates page-locked memory, "+
+		list = append(list, "`layout` defaults to "+layout+", and `device` to "+device+"; `requires_grad` makes the result require grad, `pin_memory` allocates page-locked memory, "+
 			"and `names` are the names of the dimensions.")
 	}
 	if is(func(v *pyOverload) bool { return v.op.Tagged("random") }) {
