@@ -7,9 +7,11 @@
 //   calling thread: the operator, the argument and its value.
 //
 // Ownership
-//   A result of type tensor_t *, tensor_storage_t *, tensor_generator_t * or tensor_node_t * is a
-//   new reference: the caller frees it with tensor_free or the matching _free function. Strings are
-//   freed with tensor_string_free, and lists with tensor_list_free or tensor_string_list_free.
+//   A result of type tensor_t *, tensor_storage_t *, tensor_generator_t *, tensor_node_t * or
+//   tensor_program_t * is a new reference: the caller frees it with tensor_free or the matching
+//   _free function. A result of type char * is freed with tensor_string_free, and a list with
+//   tensor_list_free or tensor_string_list_free. Results of type const char * and other const
+//   pointers belong to the library.
 //   Arguments are borrowed for the duration of the call. Functions do not modify const arguments,
 //   except that tensor_foreach_NAME_ modifies the tensors of its list, and that autograd stores
 //   gradients and hooks.
@@ -50,7 +52,7 @@
 //   suspicious calls are reported to the handler of tensor_set_warning_handler.
 //
 // Stability
-//   Function types, values of constants, members of structures and results of operators do not
+//   Function signatures, values of constants, members of structures and results of operators do not
 //   change within libtensor.so.0, except for bug fixes. Devices of type TENSOR_CUDA were tested on
 //   one GPU (docs/cuda.md); their requirements and performance can change. See docs/packages.md.
 #ifndef LIBTENSOR_TENSOR_H
@@ -227,8 +229,9 @@ static inline tensor_scalar tensor_int(int64_t i) {
   s.kind = TENSOR_SCALAR_INT, s.value.i = i;
   return s;
 }
-// Returns an unsigned integer scalar, for values beyond int64. Other integer dtypes than uint64
-// wrap it around in arithmetic, and cannot be filled with a value that they cannot represent.
+// Returns an unsigned integer scalar, for values beyond int64. In arithmetic with an integer tensor
+// of another dtype than uint64, the value is reduced modulo 2^N, where N is the number of bits of
+// the dtype. Filling such a tensor with a value outside of the range of the dtype is an error.
 static inline tensor_scalar tensor_uint(uint64_t u) {
   tensor_scalar s = tensor_none();
   s.kind = TENSOR_SCALAR_UINT, s.value.u = u;
@@ -293,7 +296,7 @@ typedef tensor_status (*tensor_unpack)(void *context, void *packed, tensor_t **o
 // Called when an operation is added to the autograd graph (`failed` is false), and when its
 // derivative returns an error in a backward pass (`failed` is true). `node` is borrowed.
 typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
-// Is called for a valid but suspicious call. `kind` is a stable name of docs/warnings.md; `message`
+// Called for a valid but suspicious call. `kind` is a stable name of docs/warnings.md; `message`
 // contains the operator, the problem and the remedy. Both are borrowed. The handler is called on
 // the thread of the call, after its arguments are checked and before anything is modified. If it
 // returns an error, the call returns the error.
@@ -364,16 +367,17 @@ TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype);
 // ------------------------------------------------------------------------------------------ DLPack
 
 // Exports a CPU tensor, or a copy of it, to another library: *out is a DLManagedTensorVersioned
-// with with_version, otherwise a DLManagedTensor. The consumer calls its deleter, from any thread,
-// before or after self is freed. Read-only tensors require a version. The storage of self can no
-// longer be resized.
+// if with_version is true, otherwise a DLManagedTensor. The consumer calls its deleter, from any
+// thread, before or after self is freed. Read-only tensors require with_version. The storage of
+// self can no longer be resized.
 TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, bool copy, void **out);
 // Calls the deleter of a DLManagedTensor(Versioned) that no consumer took over. Does nothing for
 // NULL.
 TENSOR_API void tensor_dlpack_free(void *managed, bool with_version);
-// Imports a DLManagedTensor or DLManagedTensorVersioned of CPU memory, without a copy; negative
-// strides require a contiguous copy. The deleter is called, from any thread, when the last tensor
-// over the memory is freed, and not after an error.
+// Imports a DLManagedTensor, or a DLManagedTensorVersioned if with_version is true. The tensor
+// shares the memory, and the deleter is called, from any thread, when the last tensor over the
+// memory is freed. Elements with negative strides or at misaligned addresses are copied, and the
+// deleter is called before the function returns. It is not called after an error.
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------- Arrow
@@ -397,12 +401,12 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream, tensor_t **out);
 TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
 // ----------------------------------------------------------------------------------- calls by name
-// These functions run an operator whose name is data of the program, such as a node of an exported
-// graph. docs/calling_by_name.md describes names, conversions and errors.
+// tensor_call calls an operator by a name that the program reads at run time, for example from an
+// exported graph. docs/calling_by_name.md describes names, conversions and errors.
 
 // The type of a tensor_value.
 typedef enum tensor_value_kind {
-  TENSOR_VALUE_NONE = 0,           // no value: the default of an optional parameter
+  TENSOR_VALUE_NONE = 0,           // None, for parameters of an optional type such as Tensor?
   TENSOR_VALUE_TENSOR = 1,         // as.tensor
   TENSOR_VALUE_INT = 2,            // as.i
   TENSOR_VALUE_FLOAT = 3,          // as.f
@@ -463,16 +467,18 @@ typedef struct tensor_error_info {
 } tensor_error_info;
 
 // Calls an operator by name.
-// `name` is a name of ATen with an overload (aten::add.Tensor), without one (aten::add), or a name
-// of libtensor (add, max.dim). Of several overloads without a name, the first one that accepts the
-// arguments is called, preferably without a conversion.
+// `name` is an operator and an overload of ATen (aten::add.Tensor), an operator of ATen
+// (aten::add), or a name of libtensor (add, max.dim). For an operator without an overload, the
+// first overload that accepts the arguments without a conversion is called; if there is none, the
+// first that accepts them after a conversion.
 // `keywords` is NULL, or an array of `count` names; those of positional arguments are NULL.
 // Parameters without an argument have the default of the schema.
-// *result_count is the number of items of `results` before the call, and the number of results
-// after it. An operator that writes to arguments (in place, out) has no results: these arguments
-// are the results. Each result is owned by the caller, who frees it with tensor_value_free.
-// `error` is NULL, or receives an error object, which the caller frees with tensor_error_free; NULL
-// after success. tensor_last_error returns its text, too.
+// Set *result_count to the capacity of `results` before the call; the call sets it to the number of
+// results. A capacity that is too small is an error (TENSOR_ERROR_VALUE). An operator that writes
+// to arguments (in place, out) returns no results: these arguments are the results. The caller
+// frees each result with tensor_value_free.
+// `error` is NULL, or receives an error object, which the caller frees with tensor_error_free. It
+// receives NULL after success. tensor_last_error returns the message, too.
 TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count, tensor_value *results, int32_t *result_count, tensor_error_info **error);
 // Frees a result of tensor_call, and sets its kind to TENSOR_VALUE_NONE. Does nothing for NULL.
 TENSOR_API tensor_status tensor_value_free(tensor_value *value);
@@ -518,41 +524,45 @@ TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_opera
 
 // ------------------------------------------------------------------------------- exported programs
 
-// An input, an output, or a parameter, buffer or constant of a program. Strings belong to the
-// program.
+// Describes an input, an output, a parameter, a buffer or a constant of a program. `kind` is
+// TENSOR_VALUE_TENSOR for a tensor. An input that was a number, a bool, a string or None in the
+// export has the kind of that value, and requires this value. A number that was exported as dynamic
+// has the kind TENSOR_VALUE_INT, and accepts any number. An output that is not a tensor has the
+// kind TENSOR_VALUE_NONE. The strings belong to the program.
 typedef struct tensor_program_value {
   const char *name;
-  tensor_value_kind kind;  // tensor; int for a number of any type; none for other outputs
-  tensor_dtype dtype;      // of a tensor
-  const char *shape;       // of a tensor, with symbolic sizes: "[s0, 16]"; of a parameter, buffer
-                           // or constant this word
-  bool is_written;         // a run may write to this tensor
+  tensor_value_kind kind;
+  tensor_dtype dtype;  // of a tensor
+  const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]";
+                       // in tensor_program_state "parameter", "buffer" or "constant"
+  bool is_written;     // a run may write to this tensor
 } tensor_program_value;
 
 // Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights
-// are mapped from the file: they are read on first use, writes are private to the process, and the
-// file must not shrink meanwhile. All operators of the program must exist in libtensor; the error
-// names those that do not. See docs/exported_programs.md.
+// are mapped from the file: they are read on first use, and writes are private to the process. The
+// file must not shrink while the program exists. If libtensor lacks operators of the program,
+// returns TENSOR_ERROR_NOT_IMPLEMENTED, and the message names them. See docs/exported_programs.md.
 TENSOR_API tensor_status tensor_program_load(const char *path, tensor_program_t **out);
 // Loads a program from the bytes of a file, which are copied.
 TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t length, tensor_program_t **out);
-// Returns the inputs of a program, in the order of the leaves of its arguments. The list is valid
-// until the program is freed.
+// Returns the inputs of a program, in the order of the leaves of its nested arguments (pytree). The
+// array is valid until the program is freed.
 TENSOR_API tensor_status tensor_program_inputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
-// Returns the outputs of a program, in the order of the leaves of its result. See
+// Returns the outputs of a program, in the order of the leaves of its nested result. See
 // tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns the parameters, buffers and constants of a program. See tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns a tensor that shares memory with item `index` of tensor_program_state.
 TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index, tensor_t **out);
-// Returns the structures of the arguments and of the result, as PyTorch writes them in JSON. The
-// strings are valid until the program is freed.
+// Returns how the arguments and the result are nested, as the JSON of PyTorch's pytree
+// specifications. The strings are valid until the program is freed.
 TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *program, const char **inputs, const char **outputs);
-// Runs a program without autograd: `inputs` are the n values of tensor_program_inputs, `outputs`
-// receives the m values of tensor_program_outputs, which the caller frees with tensor_value_free.
-// Threads can run a program concurrently; a program that writes to its buffers executes their runs
-// one after the other.
+// Runs a program, without autograd. `inputs` has a value for each of the n inputs of
+// tensor_program_inputs; the values are borrowed. `outputs` receives a value for each of the m
+// outputs of tensor_program_outputs; the caller frees them with tensor_value_free. Threads can run
+// a program concurrently; runs of a program that writes to its buffers are executed one after the
+// other.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 // Frees a program, as tensor_free does. Runs on other threads complete.
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);
