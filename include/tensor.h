@@ -406,7 +406,7 @@ TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
 // The type of a tensor_value.
 typedef enum tensor_value_kind {
-  TENSOR_VALUE_NONE = 0,           // None, for parameters of an optional type such as Tensor?
+  TENSOR_VALUE_NONE = 0,           // no value, for parameters of an optional type such as Tensor?
   TENSOR_VALUE_TENSOR = 1,         // as.tensor
   TENSOR_VALUE_INT = 2,            // as.i
   TENSOR_VALUE_FLOAT = 3,          // as.f
@@ -525,10 +525,10 @@ TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_opera
 // ------------------------------------------------------------------------------- exported programs
 
 // Describes an input, an output, a parameter, a buffer or a constant of a program. `kind` is
-// TENSOR_VALUE_TENSOR for a tensor. An input that was a number, a bool, a string or None in the
-// export has the kind of that value, and requires this value. A number that was exported as dynamic
-// has the kind TENSOR_VALUE_INT, and accepts any number. An output that is not a tensor has the
-// kind TENSOR_VALUE_NONE. The strings belong to the program.
+// TENSOR_VALUE_TENSOR for a tensor. An input that had a constant value in the export (a number, a
+// bool, a string or no value) has the kind of that value, and requires this value. A number that
+// was exported as dynamic has the kind TENSOR_VALUE_INT, and accepts any number. An output that is
+// not a tensor has the kind TENSOR_VALUE_NONE. The strings belong to the program.
 typedef struct tensor_program_value {
   const char *name;
   tensor_value_kind kind;
@@ -9019,9 +9019,8 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
 // pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
 //
 // The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
-// is required. `random_samples` (in Python: `_random_samples`) of shape (N, C, 2), with values from
-// 0 to 1, determine the steps; by default they are drawn from `generator`. NaN is treated as the
-// maximum.
+// is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps; by
+// default they are drawn from `generator`. NaN is treated as the maximum.
 //
 // Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
@@ -9037,8 +9036,8 @@ TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tens
 
 // Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
 // `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
-// or `output_ratio` is required. `random_samples` (in Python: `_random_samples`) have the shape (N,
-// C, 3). See `tensor_nn_fractional_max_pool2d`.
+// or `output_ratio` is required. The random samples have the shape (N, C, 3). See
+// `tensor_nn_fractional_max_pool2d`.
 //
 // Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
