@@ -18944,9 +18944,8 @@ export namespace nn {
    * pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
    *
    * The output has the size `outputSize`, or `outputRatio` times the size of the image; one of them
-   * is required. `randomSamples` (in Python: `randomSamples`) of shape (N, C, 2), with values from
-   * 0 to 1, determine the steps; by default they are drawn from `generator`. NaN is treated as the
-   * maximum.
+   * is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps;
+   * by default they are drawn from `generator`. NaN is treated as the maximum.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -18981,8 +18980,8 @@ export namespace nn {
   /**
    * Applies 3-D fractional max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
    * `kernelSize` and `outputSize` are one number, or (depth, height, width); either `outputSize` or
-   * `outputRatio` is required. `randomSamples` (in Python: `randomSamples`) have the shape (N, C,
-   * 3). See `nn.fractionalMaxPool2d`.
+   * `outputRatio` is required. The random samples have the shape (N, C, 3). See
+   * `nn.fractionalMaxPool2d`.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */

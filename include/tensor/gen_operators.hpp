@@ -8945,9 +8945,8 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 // pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
 //
 // The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
-// is required. `random_samples` (in Python: `_random_samples`) of shape (N, C, 2), with values from
-// 0 to 1, determine the steps; by default they are drawn from `generator`. NaN is treated as the
-// maximum.
+// is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps; by
+// default they are drawn from `generator`. NaN is treated as the maximum.
 namespace nn {
 inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8969,8 +8968,8 @@ inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_ind
 
 // Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
 // `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
-// or `output_ratio` is required. `random_samples` (in Python: `_random_samples`) have the shape (N,
-// C, 3). See `fractional_max_pool2d`.
+// or `output_ratio` is required. The random samples have the shape (N, C, 3). See
+// `fractional_max_pool2d`.
 namespace nn {
 inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;

@@ -2091,6 +2091,8 @@ def resize_(input, size, *more, memory_format=None):
 
     Dtypes: bool, integers, floats and complex.
 
+    The items of `size` can be separate arguments.
+
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
             [2, 3]])
@@ -2164,7 +2166,8 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `out` is the tensor that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `out` is the tensor that the result
+    is written to.
 
     >>> torch.zeros(2)
     tensor([0., 0.])
@@ -2180,7 +2183,8 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `out` is the tensor that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `out` is the tensor that the result
+    is written to.
 
     >>> torch.ones(2)
     tensor([1., 1.])
@@ -2216,7 +2220,8 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `out` is the tensor that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `out` is the tensor that the result
+    is written to.
 
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
@@ -2451,9 +2456,8 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
     torch.int8
@@ -2468,9 +2472,8 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.zeros_like(torch.tensor([5, 7]))
     tensor([0, 0])
@@ -2485,9 +2488,8 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.ones_like(torch.tensor([5, 7]))
     tensor([1, 1])
@@ -2502,9 +2504,8 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
     tensor([3., 3.])
@@ -2517,9 +2518,9 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    The items of `size` can be separate arguments.
 
     >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
     torch.int8
@@ -2533,9 +2534,8 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -2549,9 +2549,8 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
@@ -2564,9 +2563,9 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    The items of `size` can be separate arguments.
 
     >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
     tensor([0, 0], dtype=torch.int32)
@@ -2579,9 +2578,9 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    The items of `size` can be separate arguments.
 
     >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
     tensor([1, 1], dtype=torch.int32)
@@ -5105,6 +5104,8 @@ def repeat(input, repeats, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
+    The items of `repeats` can be separate arguments.
+
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -5118,7 +5119,7 @@ def tile(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.tile(dims, *more)`.
+    The items of `dims` can be separate arguments. It is also a method, `Tensor.tile(dims, *more)`.
 
     >>> torch.tile(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
@@ -5178,7 +5179,7 @@ def flip(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.flip(dims, *more)`.
+    The items of `dims` can be separate arguments. It is also a method, `Tensor.flip(dims, *more)`.
 
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
@@ -5419,6 +5420,8 @@ def sum_to_size(input, size, *more):
     shape. Returns `input` unchanged if the shapes are equal.
 
     Dtypes: bool, integers, floats and complex.
+
+    The items of `size` can be separate arguments.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
@@ -7438,6 +7441,8 @@ def adaptive_avg_pool1d(input, output_size, *more):
 
     Dtypes: floats. Result: the dtype of `input`.
 
+    The items of `output_size` can be separate arguments.
+
     >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
     tensor([[2.5000]])
     """
@@ -7450,6 +7455,8 @@ def adaptive_max_pool1d(input, output_size, *more):
     `max_pool1d_with_indices` does.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    The items of `output_size` can be separate arguments.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -7872,13 +7879,22 @@ def make_per_channel_quantized_tensor(input, scale, zero_point, axis):
 
 @_operator("empty_affine_quantized")
 def empty_affine_quantized(size, *more, dtype=None, layout=None, device=None, scale=1.0, zero_point=0):
-    """Creates an uninitialized quantized tensor with one scale and zero point."""
+    """Creates an uninitialized quantized tensor with one scale and zero point.
+
+
+
+    The items of `size` can be separate arguments.
+    """
 
 
 @_operator("empty_per_channel_affine_quantized")
 def empty_per_channel_affine_quantized(size, *more, scales, zero_points, axis, dtype=None, layout=None, device=None):
     """Creates an uninitialized quantized tensor with a scale and a zero point for each index of
     dimension `axis`.
+
+
+
+    The items of `size` can be separate arguments.
     """
 
 
@@ -8295,8 +8311,8 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
-    that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `generator` defaults to the default
+    generator of the device. `out` is the tensor that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(3)
@@ -8314,8 +8330,8 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
-    that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `generator` defaults to the default
+    generator of the device. `out` is the tensor that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randn(3)
@@ -8373,9 +8389,9 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
 
     Dtypes: floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand_like(torch.ones(3))
@@ -8390,9 +8406,9 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
 
     Dtypes: floats and complex.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randn_like(torch.ones(3))
@@ -8414,9 +8430,9 @@ def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=No
 
     Dtypes: bool, integers and floats.
 
-    `layout` defaults to that of `input`, and `device` to that of `input`; `requires_grad` makes the
-    result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randint_like(torch.ones(3), 0, 10)
@@ -12038,6 +12054,8 @@ def view(input, size=None, dtype=None, *more):
 
     Dtypes: bool, integers, floats and complex.
 
+    The items of `size` can be separate arguments.
+
     >>> torch.arange(4).view(2, 2)
     tensor([[0, 1],
             [2, 3]])
@@ -12066,7 +12084,8 @@ def reshape(input, shape, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.reshape(shape, *more)`.
+    The items of `shape` can be separate arguments. It is also a method, `Tensor.reshape(shape,
+    *more)`.
 
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
@@ -12268,7 +12287,8 @@ def permute(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.permute(dims, *more)`.
+    The items of `dims` can be separate arguments. It is also a method, `Tensor.permute(dims,
+    *more)`.
 
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
@@ -12372,6 +12392,8 @@ def expand(input, size, *more, implicit=False):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
+    The items of `size` can be separate arguments.
+
     >>> torch.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -12396,7 +12418,8 @@ def broadcast_to(input, size, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.broadcast_to(size, *more)`.
+    The items of `size` can be separate arguments. It is also a method, `Tensor.broadcast_to(size,
+    *more)`.
 
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -12417,8 +12440,8 @@ def squeeze(input, dim=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.squeeze(dim=None, *more)`, in place `Tensor.squeeze_(dim=None,
-    *more)`.
+    The items of `dim` can be separate arguments. It is also a method, `Tensor.squeeze(dim=None,
+    *more)`, in place `Tensor.squeeze_(dim=None, *more)`.
 
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
@@ -12439,6 +12462,8 @@ def squeeze_(input, dim=None, *more):
     Modifies the shape and strides of `input` in place, and returns it.
 
     Dtypes: bool, integers, floats and complex.
+
+    The items of `dim` can be separate arguments.
 
     >>> torch.zeros(1, 2, 1).squeeze_().shape
     torch.Size([2])
@@ -12742,7 +12767,8 @@ def hsplit(input, sections=None, indices=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.hsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. It is also a method,
+    `Tensor.hsplit(sections=None, indices=None, *more)`.
 
     >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1],
@@ -12762,7 +12788,8 @@ def vsplit(input, sections=None, indices=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.vsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. It is also a method,
+    `Tensor.vsplit(sections=None, indices=None, *more)`.
 
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
@@ -12779,7 +12806,8 @@ def dsplit(input, sections=None, indices=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.dsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. It is also a method,
+    `Tensor.dsplit(sections=None, indices=None, *more)`.
 
     >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
     torch.Size([1, 2, 1])
@@ -12806,7 +12834,8 @@ def view_copy(input, size=None, dtype=None, *more, out=None):
 
     Dtypes: bool, integers, floats and complex.
 
-    `out` is the tensor that the result is written to.
+    The items of `size` can be separate arguments. `out` is the tensor that the result is written
+    to.
 
     >>> torch.view_copy(torch.tensor([[1, 2], [3, 4]]), (4,))
     tensor([1, 2, 3, 4])
@@ -12825,7 +12854,8 @@ def expand_copy(input, size, *more, implicit=False, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to.
+    The items of `size` can be separate arguments. `out` is the tensor that the result is written
+    to.
 
     >>> torch.expand_copy(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -12842,7 +12872,8 @@ def permute_copy(input, dims, *more, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to.
+    The items of `dims` can be separate arguments. `out` is the tensor that the result is written
+    to.
 
     >>> torch.permute_copy(torch.tensor([[1, 2], [3, 4]]), (1, 0))
     tensor([[1, 3],
@@ -12902,7 +12933,7 @@ def squeeze_copy(input, dim=None, *more, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to.
+    The items of `dim` can be separate arguments. `out` is the tensor that the result is written to.
 
     >>> torch.squeeze_copy(torch.tensor([[1, 2]]))
     tensor([1, 2])

@@ -1983,9 +1983,8 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
     pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
 
     The output has the size `output_size`, or `output_ratio` times the size of the image; one of
-    them is required. `random_samples` (in Python: `_random_samples`) of shape (N, C, 2), with
-    values from 0 to 1, determine the steps; by default they are drawn from `generator`. NaN is
-    treated as the maximum.
+    them is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the
+    steps; by default they are drawn from `generator`. NaN is treated as the maximum.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2012,8 +2011,8 @@ def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, out
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
     """Applies 3-D fractional max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
     `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
-    or `output_ratio` is required. `random_samples` (in Python: `_random_samples`) have the shape
-    (N, C, 3). See `fractional_max_pool2d`.
+    or `output_ratio` is required. The random samples have the shape (N, C, 3). See
+    `fractional_max_pool2d`.
 
     Dtypes: floats. Result: the dtype of `input`.
 
