@@ -7,9 +7,11 @@
 //   calling thread: the operator, the argument and its value.
 //
 // Ownership
-//   A result of type tensor_t *, tensor_storage_t *, tensor_generator_t * or tensor_node_t * is a
-//   new reference: the caller frees it with tensor_free or the matching _free function. Strings are
-//   freed with tensor_string_free, and lists with tensor_list_free or tensor_string_list_free.
+//   A result of type tensor_t *, tensor_storage_t *, tensor_generator_t *, tensor_node_t * or
+//   tensor_program_t * is a new reference: the caller frees it with tensor_free or the matching
+//   _free function. A result of type char * is freed with tensor_string_free, and a list with
+//   tensor_list_free or tensor_string_list_free. Results of type const char * and other const
+//   pointers belong to the library.
 //   Arguments are borrowed for the duration of the call. Functions do not modify const arguments,
 //   except that tensor_foreach_NAME_ modifies the tensors of its list, and that autograd stores
 //   gradients and hooks.
@@ -50,7 +52,7 @@
 //   suspicious calls are reported to the handler of tensor_set_warning_handler.
 //
 // Stability
-//   Function types, values of constants, members of structures and results of operators do not
+//   Function signatures, values of constants, members of structures and results of operators do not
 //   change within libtensor.so.0, except for bug fixes. Devices of type TENSOR_CUDA were tested on
 //   one GPU (docs/cuda.md); their requirements and performance can change. See docs/packages.md.
 #ifndef LIBTENSOR_TENSOR_H
@@ -227,8 +229,9 @@ static inline tensor_scalar tensor_int(int64_t i) {
   s.kind = TENSOR_SCALAR_INT, s.value.i = i;
   return s;
 }
-// Returns an unsigned integer scalar, for values beyond int64. Other integer dtypes than uint64
-// wrap it around in arithmetic, and cannot be filled with a value that they cannot represent.
+// Returns an unsigned integer scalar, for values beyond int64. In arithmetic with an integer tensor
+// of another dtype than uint64, the value is reduced modulo 2^N, where N is the number of bits of
+// the dtype. Filling such a tensor with a value outside of the range of the dtype is an error.
 static inline tensor_scalar tensor_uint(uint64_t u) {
   tensor_scalar s = tensor_none();
   s.kind = TENSOR_SCALAR_UINT, s.value.u = u;
@@ -293,7 +296,7 @@ typedef tensor_status (*tensor_unpack)(void *context, void *packed, tensor_t **o
 // Called when an operation is added to the autograd graph (`failed` is false), and when its
 // derivative returns an error in a backward pass (`failed` is true). `node` is borrowed.
 typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
-// Is called for a valid but suspicious call. `kind` is a stable name of docs/warnings.md; `message`
+// Called for a valid but suspicious call. `kind` is a stable name of docs/warnings.md; `message`
 // contains the operator, the problem and the remedy. Both are borrowed. The handler is called on
 // the thread of the call, after its arguments are checked and before anything is modified. If it
 // returns an error, the call returns the error.
@@ -364,16 +367,17 @@ TENSOR_API const char *tensor_dtype_name(tensor_dtype dtype);
 // ------------------------------------------------------------------------------------------ DLPack
 
 // Exports a CPU tensor, or a copy of it, to another library: *out is a DLManagedTensorVersioned
-// with with_version, otherwise a DLManagedTensor. The consumer calls its deleter, from any thread,
-// before or after self is freed. Read-only tensors require a version. The storage of self can no
-// longer be resized.
+// if with_version is true, otherwise a DLManagedTensor. The consumer calls its deleter, from any
+// thread, before or after self is freed. Read-only tensors require with_version. The storage of
+// self can no longer be resized.
 TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_version, bool copy, void **out);
 // Calls the deleter of a DLManagedTensor(Versioned) that no consumer took over. Does nothing for
 // NULL.
 TENSOR_API void tensor_dlpack_free(void *managed, bool with_version);
-// Imports a DLManagedTensor or DLManagedTensorVersioned of CPU memory, without a copy; negative
-// strides require a contiguous copy. The deleter is called, from any thread, when the last tensor
-// over the memory is freed, and not after an error.
+// Imports a DLManagedTensor, or a DLManagedTensorVersioned if with_version is true. The tensor
+// shares the memory, and the deleter is called, from any thread, when the last tensor over the
+// memory is freed. Elements with negative strides or at misaligned addresses are copied, and the
+// deleter is called before the function returns. It is not called after an error.
 TENSOR_API tensor_status tensor_from_dlpack(void *managed, bool with_version, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------- Arrow
@@ -397,12 +401,12 @@ TENSOR_API tensor_status tensor_from_arrow_stream(void *stream, tensor_t **out);
 TENSOR_API void tensor_arrow_release(void *schema, void *array);
 
 // ----------------------------------------------------------------------------------- calls by name
-// These functions run an operator whose name is data of the program, such as a node of an exported
-// graph. docs/calling_by_name.md describes names, conversions and errors.
+// tensor_call calls an operator by a name that the program reads at run time, for example from an
+// exported graph. docs/calling_by_name.md describes names, conversions and errors.
 
 // The type of a tensor_value.
 typedef enum tensor_value_kind {
-  TENSOR_VALUE_NONE = 0,           // no value: the default of an optional parameter
+  TENSOR_VALUE_NONE = 0,           // no value, for parameters of an optional type such as Tensor?
   TENSOR_VALUE_TENSOR = 1,         // as.tensor
   TENSOR_VALUE_INT = 2,            // as.i
   TENSOR_VALUE_FLOAT = 3,          // as.f
@@ -463,16 +467,18 @@ typedef struct tensor_error_info {
 } tensor_error_info;
 
 // Calls an operator by name.
-// `name` is a name of ATen with an overload (aten::add.Tensor), without one (aten::add), or a name
-// of libtensor (add, max.dim). Of several overloads without a name, the first one that accepts the
-// arguments is called, preferably without a conversion.
+// `name` is an operator and an overload of ATen (aten::add.Tensor), an operator of ATen
+// (aten::add), or a name of libtensor (add, max.dim). For an operator without an overload, the
+// first overload that accepts the arguments without a conversion is called; if there is none, the
+// first that accepts them after a conversion.
 // `keywords` is NULL, or an array of `count` names; those of positional arguments are NULL.
 // Parameters without an argument have the default of the schema.
-// *result_count is the number of items of `results` before the call, and the number of results
-// after it. An operator that writes to arguments (in place, out) has no results: these arguments
-// are the results. Each result is owned by the caller, who frees it with tensor_value_free.
-// `error` is NULL, or receives an error object, which the caller frees with tensor_error_free; NULL
-// after success. tensor_last_error returns its text, too.
+// Set *result_count to the capacity of `results` before the call; the call sets it to the number of
+// results. A capacity that is too small is an error (TENSOR_ERROR_VALUE). An operator that writes
+// to arguments (in place, out) returns no results: these arguments are the results. The caller
+// frees each result with tensor_value_free.
+// `error` is NULL, or receives an error object, which the caller frees with tensor_error_free. It
+// receives NULL after success. tensor_last_error returns the message, too.
 TENSOR_API tensor_status tensor_call(const char *name, const tensor_value *arguments, const char *const *keywords, int32_t count, tensor_value *results, int32_t *result_count, tensor_error_info **error);
 // Frees a result of tensor_call, and sets its kind to TENSOR_VALUE_NONE. Does nothing for NULL.
 TENSOR_API tensor_status tensor_value_free(tensor_value *value);
@@ -518,41 +524,45 @@ TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_opera
 
 // ------------------------------------------------------------------------------- exported programs
 
-// An input, an output, or a parameter, buffer or constant of a program. Strings belong to the
-// program.
+// Describes an input, an output, a parameter, a buffer or a constant of a program. `kind` is
+// TENSOR_VALUE_TENSOR for a tensor. An input that had a constant value in the export (a number, a
+// bool, a string or no value) has the kind of that value, and requires this value. A number that
+// was exported as dynamic has the kind TENSOR_VALUE_INT, and accepts any number. An output that is
+// not a tensor has the kind TENSOR_VALUE_NONE. The strings belong to the program.
 typedef struct tensor_program_value {
   const char *name;
-  tensor_value_kind kind;  // tensor; int for a number of any type; none for other outputs
-  tensor_dtype dtype;      // of a tensor
-  const char *shape;       // of a tensor, with symbolic sizes: "[s0, 16]"; of a parameter, buffer
-                           // or constant this word
-  bool is_written;         // a run may write to this tensor
+  tensor_value_kind kind;
+  tensor_dtype dtype;  // of a tensor
+  const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]";
+                       // in tensor_program_state "parameter", "buffer" or "constant"
+  bool is_written;     // a run may write to this tensor
 } tensor_program_value;
 
 // Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights
-// are mapped from the file: they are read on first use, writes are private to the process, and the
-// file must not shrink meanwhile. All operators of the program must exist in libtensor; the error
-// names those that do not. See docs/exported_programs.md.
+// are mapped from the file: they are read on first use, and writes are private to the process. The
+// file must not shrink while the program exists. If libtensor lacks operators of the program,
+// returns TENSOR_ERROR_NOT_IMPLEMENTED, and the message names them. See docs/exported_programs.md.
 TENSOR_API tensor_status tensor_program_load(const char *path, tensor_program_t **out);
 // Loads a program from the bytes of a file, which are copied.
 TENSOR_API tensor_status tensor_program_load_memory(const void *data, int64_t length, tensor_program_t **out);
-// Returns the inputs of a program, in the order of the leaves of its arguments. The list is valid
-// until the program is freed.
+// Returns the inputs of a program, in the order of the leaves of its nested arguments (pytree). The
+// array is valid until the program is freed.
 TENSOR_API tensor_status tensor_program_inputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
-// Returns the outputs of a program, in the order of the leaves of its result. See
+// Returns the outputs of a program, in the order of the leaves of its nested result. See
 // tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_outputs(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns the parameters, buffers and constants of a program. See tensor_program_inputs.
 TENSOR_API tensor_status tensor_program_state(const tensor_program_t *program, const tensor_program_value **values, int32_t *count);
 // Returns a tensor that shares memory with item `index` of tensor_program_state.
 TENSOR_API tensor_status tensor_program_tensor(const tensor_program_t *program, int32_t index, tensor_t **out);
-// Returns the structures of the arguments and of the result, as PyTorch writes them in JSON. The
-// strings are valid until the program is freed.
+// Returns how the arguments and the result are nested, as the JSON of PyTorch's pytree
+// specifications. The strings are valid until the program is freed.
 TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *program, const char **inputs, const char **outputs);
-// Runs a program without autograd: `inputs` are the n values of tensor_program_inputs, `outputs`
-// receives the m values of tensor_program_outputs, which the caller frees with tensor_value_free.
-// Threads can run a program concurrently; a program that writes to its buffers executes their runs
-// one after the other.
+// Runs a program, without autograd. `inputs` has a value for each of the n inputs of
+// tensor_program_inputs; the values are borrowed. `outputs` receives a value for each of the m
+// outputs of tensor_program_outputs; the caller frees them with tensor_value_free. Threads can run
+// a program concurrently; runs of a program that writes to its buffers are executed one after the
+// other.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 // Frees a program, as tensor_free does. Runs on other threads complete.
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);
@@ -576,8 +586,9 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
-// value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
-// represent is an error.
+// value: bool, int64, the default dtype or its complex counterpart. A value outside of the range of
+// `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes, fractions
+// are truncated.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -659,8 +670,9 @@ TENSOR_DEPRECATED("use arange, whose end is not included")
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
-// `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
-// negative `steps` is an error. `dtype` defaults to the default dtype.
+// `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
+// and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
+// truncated. `dtype` defaults to the default dtype.
 //
 // Dtypes: integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -772,29 +784,33 @@ TENSOR_API tensor_status tensor_tril_indices(int64_t row, int64_t col, int64_t o
 // `device` tensor_device_default().
 TENSOR_API tensor_status tensor_triu_indices(int64_t row, int64_t col, int64_t offset, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
-// Creates an uninitialized tensor with the shape of `self`; dtype and device default to those of
-// `self`. Without `memory_format` the strides follow those of `self`.
+// Creates an uninitialized tensor with the shape of `self`; dtype, layout and device default to
+// those of `self`. Without `memory_format`, the order of the dimensions in memory is that of
+// `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_empty_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
-// Creates a tensor filled with `fill_value` with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with `fill_value` with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
@@ -1314,8 +1330,8 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 // `tensor_copy_` with a scalar `src`.
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking);
 
-// Returns a copy of `self` filled with `value`: a scalar, which must be representable in the dtype,
-// or a zero-dim tensor.
+// Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of
+// the range of the dtype is an error; for integer tensors, fractions are truncated.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);
@@ -4177,7 +4193,8 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
-// elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
+// elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
+// error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
@@ -4209,8 +4226,8 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self);
 // `tensor_erfc` writing to `out`.
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
-// and 1, and NaN outside of [-1, 1].
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
 //
 // Dtypes: bool, integers and floats. Result: the dtype of `self`; the default dtype for integers
 // and bool.
@@ -4379,7 +4396,7 @@ TENSOR_API tensor_status tensor_nextafter_(tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_nextafter_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Computes the Heaviside step function, element by element: 0 for negative `self`, 1 for positive,
-// and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+// `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_heaviside(const tensor_t *self, const tensor_t *values, tensor_t **out);
@@ -5521,8 +5538,9 @@ TENSOR_API tensor_status tensor_segment_reduce(const tensor_t *data, const char 
 
 // Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
 // the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
-// 0. `alpha` must be representable in the dtype of `self`. An index out of range is an error. The
-// dtypes of `self` and `source` must be equal.
+// 0. An `alpha` outside of the range of the dtype of `self` is an error; for integer tensors,
+// fractions are truncated. An index out of range is an error. The dtypes of `self` and `source`
+// must be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
@@ -5542,9 +5560,9 @@ TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const t
 // `tensor_index_copy` writing to `out`.
 TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out);
 
-// Returns a copy of `self` with `value` written to the slices along dimension `dim` at the indices
-// of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index
-// out of range is an error.
+// Returns a copy of `self` with `value`, a scalar or a zero-dim tensor, written to the slices along
+// dimension `dim` at the indices of the int64 vector `index`, which may be negative: `out[index[i]]
+// = value` for dim = 0. An index out of range is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out);
@@ -5972,10 +5990,11 @@ TENSOR_API tensor_status tensor_ger(const tensor_t *self, const tensor_t *vec2, 
 // `tensor_ger` writing to `out`.
 TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *vec2, tensor_t *out);
 
-// Computes a matrix product and adds it to a matrix: `beta * self + alpha * (mat1 @ mat2)`. `self`
-// is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
-// dtype.
+// Computes a matrix product and adds it to a matrix of shape (n, p): `beta * self + alpha * (mat1 @
+// mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `self` is broadcast to (n, p). If
+// `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
+// must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for
+// integer tensors, fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -5987,8 +6006,8 @@ TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
 // batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-// operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
-// representable in the dtype.
+// operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
+// range of the dtype is an error; for integer tensors, fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6001,7 +6020,8 @@ TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
 // + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
 // NaN and infinity in the corresponding operand are ignored. All tensors must have the same dtype.
-// `beta` and `alpha` must be representable in the dtype.
+// A `beta` or `alpha` outside of the range of the dtype is an error; for integer tensors, fractions
+// are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6013,8 +6033,8 @@ TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t 
 
 // Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
 // `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
-// dtype.
+// ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the
+// dtype is an error; for integer tensors, fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6025,8 +6045,8 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
 TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
 // Computes an outer product and adds it to a matrix: `beta * self + alpha * outer(vec1, vec2)`.
-// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. `beta` and `alpha`
-// must be representable in the dtype; integer tensors require integers.
+// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha`
+// outside of the range of the dtype is an error, and so is a fraction for integer tensors.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
 // `alpha` 1.
@@ -6321,8 +6341,8 @@ TENSOR_API tensor_status tensor_linalg_ldl_factor_ex(const tensor_t *self, bool 
 TENSOR_API tensor_status tensor_linalg_ldl_factor_ex_out(const tensor_t *self, bool hermitian, bool check_errors, tensor_t *LD, tensor_t *pivots, tensor_t *info);
 
 // Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
-// `hermitian`. A singular diagonal block of D is an error. `tensor_linalg_ldl_factor_ex` describes
-// the results.
+// `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
+// `tensor_linalg_ldl_factor_ex` describes them.
 //
 // Dtypes: floats and complex. Results: `LD`: the dtype of `self`; `pivots`: int32. Default:
 // `hermitian` false.
@@ -6780,9 +6800,10 @@ TENSOR_API tensor_status tensor_linalg_eigvalsh(const tensor_t *self, const char
 // `tensor_linalg_eigvalsh` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_eigvalsh_out(const tensor_t *self, const char *UPLO, tensor_t *out);
 
-// Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
-// n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
-// Matrices that are not finite are an error. Matrices that are not square are an error.
+// Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
+// columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
+// Eigenvectors have norm 1 and the phase that LAPACK's geev selects. Elements that are not finite
+// are an error, and so are matrices that are not square.
 //
 // Dtypes: floats and complex. Results: the complex counterpart of the dtype of `self`.
 TENSOR_API tensor_status tensor_linalg_eig(const tensor_t *self, tensor_t **eigenvalues, tensor_t **eigenvectors);
@@ -6841,10 +6862,11 @@ TENSOR_API tensor_status tensor_linalg_svdvals_out(const tensor_t *A, const char
 // corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` 6, `niter` 2, `M` NULL.
 TENSOR_API tensor_status tensor_svd_lowrank(const tensor_t *A, int64_t q, int64_t niter, const tensor_t *M, tensor_t **U, tensor_t **S, tensor_t **V);
 
-// Computes an approximate principal component analysis (PCA) by `tensor_svd_lowrank`. With
-// `center`, the column means are subtracted first: for m samples of n features, the columns of V
-// are the principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q`
-// defaults to min(6, m, n), and must be at most min(m, n).
+// Computes an approximate principal component analysis (PCA) of m samples of n features, `A` of
+// shape (..., m, n). Returns (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q), which
+// `tensor_svd_lowrank` computes with `niter` power iterations. With `center`, the column means are
+// subtracted first: then the columns of V are the principal directions, and `S**2 / (m - 1)` are
+// the variances along them. `q` defaults to min(6, m, n), and must be at most min(m, n).
 //
 // Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
 // corresponding real dtype for complex; `V`: the dtype of `A`. Default: `q` TENSOR_NONE, `center`
@@ -6897,7 +6919,7 @@ TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64
 // Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
 // exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6909,7 +6931,7 @@ TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int
 // Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
 // k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6921,7 +6943,8 @@ TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, in
 // Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
 // elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
 // zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
-// divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
+// both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -6934,7 +6957,7 @@ TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, in
 // (size - 1)) from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1
 // elements; the imaginary parts of the first element, and of the last one for an even n, are
 // ignored. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n).
+// "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -6947,7 +6970,8 @@ TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, i
 // half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
 // or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
 // one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -6959,7 +6983,7 @@ TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, in
 // Computes the inverse of `tensor_fft_hfft`: the first n // 2 + 1 elements of the inverse transform
 // of real input. Complex input is an error. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -6970,8 +6994,8 @@ TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, i
 
 // Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
-// the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
+// forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6983,8 +7007,8 @@ TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t
 // Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -6997,7 +7021,7 @@ TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t
 // Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
 // `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
 // size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n).
+// "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -7009,8 +7033,8 @@ TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_
 // Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
 // `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the complex counterpart of the dtype of `self`; that of the default dtype
@@ -7023,8 +7047,8 @@ TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_
 // Computes the two-dimensional discrete Fourier transform of real input along the dimensions `dim`:
 // the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7037,8 +7061,8 @@ TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_
 // the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
 // dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7051,7 +7075,7 @@ TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_
 // the dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7064,8 +7088,8 @@ TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64
 // the dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
 // lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
 // last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
-// "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-// both by sqrt(n).
+// "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
+// and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7079,7 +7103,8 @@ TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64
 // half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
 // defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7093,7 +7118,7 @@ TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_
 // last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
 // default dtype. Result: the dtype of `self`; the corresponding real dtype for complex, the default
@@ -7106,8 +7131,8 @@ TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_
 // Computes the inverse of `tensor_fft_hfft2`: the nonredundant half of the inverse transform of
 // real input, along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
-// the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
+// forward transforms by n, and "ortho" divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7120,8 +7145,8 @@ TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64
 // real input, along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 //
 // Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
 // complex counterpart of the dtype of `self`; that of the default dtype for integers and bool.
@@ -7260,8 +7285,8 @@ TENSOR_API tensor_status tensor_special_erfc(const tensor_t *self, tensor_t **ou
 // `tensor_special_erfc` writing to `out`.
 TENSOR_API tensor_status tensor_special_erfc_out(const tensor_t *self, tensor_t *out);
 
-// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
-// and 1, and NaN outside of [-1, 1].
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
 //
 // Alias of `tensor_erfinv`.
 //
@@ -8490,9 +8515,10 @@ TENSOR_API tensor_status tensor_nn_nll_loss(const tensor_t *self, const tensor_t
 // `ignore_index` -100, `reduce` -1, `reduction` "mean", `label_smoothing` 0.0.
 TENSOR_API tensor_status tensor_nn_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, double label_smoothing, tensor_t **out);
 
-// Computes the binary cross-entropy (BCE) of probabilities `self`: `-weight * (target * log(self) +
-// (1 - target) * log(1 - self))`. Logarithms are clamped to at least -100. Elements of `self` and
-// `target` outside of [0, 1] are an error, and so are different dtypes.
+// Computes the binary cross-entropy (BCE) of probabilities `self` and targets `target` of the same
+// shape: `-weight * (target * log(self) + (1 - target) * log(1 - self))`. `weight` (default: 1) is
+// broadcast. Logarithms are clamped to at least -100. Elements of `self` and `target` outside of
+// [0, 1] are an error, and so are different dtypes.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8992,9 +9018,9 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
 // maximum of each window of `kernel_size` elements, where the steps between windows alternate
 // pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
 //
-// The output has the size `output_size`, or `output_ratio` times the size of the image; exactly one
-// of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine the
-// steps; by default they are drawn from `generator`. NaN is treated as the maximum.
+// The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
+// is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps; by
+// default they are drawn from `generator`. NaN is treated as the maximum.
 //
 // Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
@@ -9009,7 +9035,9 @@ TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, c
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
 
 // Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
-// `random_samples` have the shape (N, C, 3). See `tensor_nn_fractional_max_pool2d`.
+// `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
+// or `output_ratio` is required. The random samples have the shape (N, C, 3). See
+// `tensor_nn_fractional_max_pool2d`.
 //
 // Dtypes: floats. Result: the dtype of `self`. Default: `output_size` NULL with `output_size_len`
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.

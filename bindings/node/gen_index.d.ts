@@ -1822,8 +1822,8 @@ export class Tensor extends Handle {
   copy_(src: TensorLike | Scalar, options?: { nonBlocking?: boolean }): this;
   copy_(src: TensorLike | Scalar, nonBlocking: boolean): this;
   /**
-   * Returns `input` filled with `value`: a scalar, which must be representable in the dtype, or a
-   * zero-dim tensor.
+   * Returns `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of the
+   * range of the dtype is an error; for integer tensors, fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2964,8 +2964,9 @@ export class Tensor extends Handle {
   /**
    * Returns a copy of `input` with `alpha` times `source` added to the slices along dimension `dim`
    * at the indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for
-   * dim = 0. `alpha` must be representable in the dtype of `input`. An index out of range is an
-   * error. The dtypes of `input` and `source` must be equal.
+   * dim = 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer
+   * tensors, fractions are truncated. An index out of range is an error. The dtypes of `input` and
+   * `source` must be equal.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `alpha` 1.
    */
@@ -2974,8 +2975,9 @@ export class Tensor extends Handle {
   /**
    * Returns `input` with `alpha` times `source` added to the slices along dimension `dim` at the
    * indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for dim =
-   * 0. `alpha` must be representable in the dtype of `input`. An index out of range is an error.
-   * The dtypes of `input` and `source` must be equal.
+   * 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer tensors,
+   * fractions are truncated. An index out of range is an error. The dtypes of `input` and `source`
+   * must be equal.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3010,18 +3012,18 @@ export class Tensor extends Handle {
   indexCopy_Async(dim: Int | string, options: { index: TensorLike; source: TensorLike; signal?: Signal | null }): Promise<this>;
   indexCopy_Async(dim: Int | string, index: TensorLike, source: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Returns a copy of `input` with `value` written to the slices along dimension `dim` at the
-   * indices of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim =
-   * 0. An index out of range is an error.
+   * Returns a copy of `input` with `value`, a scalar or a zero-dim tensor, written to the slices
+   * along dimension `dim` at the indices of the int64 vector `index`, which may be negative:
+   * `out[index[i]] = value` for dim = 0. An index out of range is an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   indexFill(dim: Int | string, options: { index: TensorLike; value: TensorLike | Scalar }): Tensor;
   indexFill(dim: Int | string, index: TensorLike, value: TensorLike | Scalar): Tensor;
   /**
-   * Returns `input` with `value` written to the slices along dimension `dim` at the indices of the
-   * int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index out
-   * of range is an error.
+   * Returns `input` with `value`, a scalar or a zero-dim tensor, written to the slices along
+   * dimension `dim` at the indices of the int64 vector `index`, which may be negative:
+   * `out[index[i]] = value` for dim = 0. An index out of range is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3682,10 +3684,11 @@ export class Tensor extends Handle {
    */
   ger(vec2: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`.
-   * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-   * are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-   * the dtype.
+   * Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha *
+   * (mat1 @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to
+   * (n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored.
+   * All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is
+   * an error; for integer tensors, fractions are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3693,10 +3696,11 @@ export class Tensor extends Handle {
   addmm(mat1: TensorLike, options: { mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   addmm(mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`.
-   * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-   * are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-   * the dtype.
+   * Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha *
+   * (mat1 @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to
+   * (n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored.
+   * All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is
+   * an error; for integer tensors, fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3710,8 +3714,8 @@ export class Tensor extends Handle {
   /**
    * Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
    * batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the
-   * corresponding operand are ignored. All tensors must have the same dtype. `beta` and `alpha`
-   * must be representable in the dtype.
+   * corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
+   * outside of the range of the dtype is an error; for integer tensors, fractions are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3721,8 +3725,8 @@ export class Tensor extends Handle {
   /**
    * Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
    * batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the
-   * corresponding operand are ignored. All tensors must have the same dtype. `beta` and `alpha`
-   * must be representable in the dtype.
+   * corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
+   * outside of the range of the dtype is an error; for integer tensors, fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3737,7 +3741,8 @@ export class Tensor extends Handle {
    * Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
    * input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
    * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-   * the same dtype. `beta` and `alpha` must be representable in the dtype.
+   * the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
+   * tensors, fractions are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3748,7 +3753,8 @@ export class Tensor extends Handle {
    * Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
    * input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
    * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-   * the same dtype. `beta` and `alpha` must be representable in the dtype.
+   * the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
+   * tensors, fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3762,8 +3768,8 @@ export class Tensor extends Handle {
   /**
    * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
    * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-   * are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-   * the dtype.
+   * are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
+   * the dtype is an error; for integer tensors, fractions are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3773,8 +3779,8 @@ export class Tensor extends Handle {
   /**
    * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
    * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-   * are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-   * the dtype.
+   * are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
+   * the dtype is an error; for integer tensors, fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3787,8 +3793,9 @@ export class Tensor extends Handle {
   addmv_Async(mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-   * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and
-   * `alpha` must be representable in the dtype; integer tensors require integers.
+   * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
+   * `alpha` outside of the range of the dtype is an error, and so is a fraction for integer
+   * tensors.
    *
    * Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
    * `alpha` 1.
@@ -3797,8 +3804,9 @@ export class Tensor extends Handle {
   addr(vec1: TensorLike, vec2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-   * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and
-   * `alpha` must be representable in the dtype; integer tensors require integers.
+   * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
+   * `alpha` outside of the range of the dtype is an error, and so is a fraction for integer
+   * tensors.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -5195,16 +5203,16 @@ export class Tensor extends Handle {
   /** Asynchronous `erfc_`, executed off the event loop. */
   erfc_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
-   * -1 and 1, and NaN outside of [-1, 1].
+   * Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf
+   * for -1, inf for 1, and NaN outside of [-1, 1].
    *
    * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
    * and bool.
    */
   erfinv(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
-   * -1 and 1, and NaN outside of [-1, 1].
+   * Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf
+   * for -1, inf for 1, and NaN outside of [-1, 1].
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
    * are an error, because the result is floating-point.
@@ -5470,14 +5478,14 @@ export class Tensor extends Handle {
   nextafter_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
-   * positive, and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+   * positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype.
    */
   heaviside(values: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
-   * positive, and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+   * positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
    *
    * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
    * of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -7082,8 +7090,8 @@ export function clone(input: TensorLike, options?: { memoryFormat?: MemoryFormat
 /** Asynchronous `clone`, executed off the event loop. */
 export function cloneAsync(input: TensorLike, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a copy of `input` filled with `value`: a scalar, which must be representable in the
- * dtype, or a zero-dim tensor.
+ * Returns a copy of `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of
+ * the range of the dtype is an error; for integer tensors, fractions are truncated.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -7132,8 +7140,9 @@ export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; 
 export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor of shape `size` filled with `fillValue`. `dtype` defaults to the dtype of the
- * value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
- * represent is an error.
+ * value: bool, int64, the default dtype or its complex counterpart. A value outside of the range of
+ * `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes, fractions
+ * are truncated.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -7239,8 +7248,9 @@ export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar
 export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
- * `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
- * negative `steps` is an error. `dtype` defaults to the default dtype.
+ * `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
+ * and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
+ * truncated. `dtype` defaults to the default dtype.
  *
  * Dtypes: integers, floats and complex.
  */
@@ -7390,8 +7400,9 @@ export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dt
 export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Creates an uninitialized tensor with the shape of `input`; dtype and device default to those of
- * `input`. Without `memoryFormat` the strides follow those of `input`.
+ * Creates an uninitialized tensor with the shape of `input`; dtype, layout and device default to
+ * those of `input`. Without `memoryFormat`, the order of the dimensions in memory is that of
+ * `input`.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -7399,8 +7410,9 @@ export function emptyLike(input: TensorLike, options?: { dtype?: DType | null; l
 /** Asynchronous `emptyLike`, executed off the event loop. */
 export function emptyLikeAsync(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Creates a tensor filled with the scalar 0 with the shape of `input`; dtype and device default to
- * those of `input`. Without `memoryFormat` the strides follow those of `input`.
+ * Creates a tensor filled with the scalar 0 with the shape of `input`; dtype, layout and device
+ * default to those of `input`. Without `memoryFormat`, the order of the dimensions in memory is
+ * that of `input`.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -7408,8 +7420,9 @@ export function zerosLike(input: TensorLike, options?: { dtype?: DType | null; l
 /** Asynchronous `zerosLike`, executed off the event loop. */
 export function zerosLikeAsync(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Creates a tensor filled with the scalar 1 with the shape of `input`; dtype and device default to
- * those of `input`. Without `memoryFormat` the strides follow those of `input`.
+ * Creates a tensor filled with the scalar 1 with the shape of `input`; dtype, layout and device
+ * default to those of `input`. Without `memoryFormat`, the order of the dimensions in memory is
+ * that of `input`.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -7417,8 +7430,9 @@ export function onesLike(input: TensorLike, options?: { dtype?: DType | null; la
 /** Asynchronous `onesLike`, executed off the event loop. */
 export function onesLikeAsync(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Creates a tensor filled with `fillValue` with the shape of `input`; dtype and device default to
- * those of `input`. Without `memoryFormat` the strides follow those of `input`.
+ * Creates a tensor filled with `fillValue` with the shape of `input`; dtype, layout and device
+ * default to those of `input`. Without `memoryFormat`, the order of the dimensions in memory is
+ * that of `input`.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -8507,8 +8521,9 @@ export function segmentReduceAsync(data: TensorLike, reduce: 'sum' | 'mean' | 'm
 /**
  * Returns a copy of `input` with `alpha` times `source` added to the slices along dimension `dim`
  * at the indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for
- * dim = 0. `alpha` must be representable in the dtype of `input`. An index out of range is an
- * error. The dtypes of `input` and `source` must be equal.
+ * dim = 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer
+ * tensors, fractions are truncated. An index out of range is an error. The dtypes of `input` and
+ * `source` must be equal.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `alpha` 1.
  */
@@ -8530,9 +8545,9 @@ export function indexCopy(input: TensorLike, dim: Int | string, index: TensorLik
 export function indexCopyAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function indexCopyAsync(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a copy of `input` with `value` written to the slices along dimension `dim` at the indices
- * of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index
- * out of range is an error.
+ * Returns a copy of `input` with `value`, a scalar or a zero-dim tensor, written to the slices
+ * along dimension `dim` at the indices of the int64 vector `index`, which may be negative:
+ * `out[index[i]] = value` for dim = 0. An index out of range is an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8565,7 +8580,8 @@ export function indexReduceAsync(input: TensorLike, dim: Int | string, index: Te
 export function where(condition: TensorLike): Tensor[];
 /**
  * Selects elements from `input` where `condition` (bool or uint8) is true, and from `other`
- * elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
+ * elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
+ * error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
  */
@@ -9347,10 +9363,11 @@ export function svdLowrankAsync(A: TensorLike, q: Int | null, options?: { niter?
 export function svdLowrankAsync(A: TensorLike, q: Int | null, niter: Int | null, options?: { M?: TensorLike | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function svdLowrankAsync(A: TensorLike, q: Int | null, niter: Int | null, M: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 /**
- * Computes an approximate principal component analysis (PCA) by `svdLowrank`. With `center`, the
- * column means are subtracted first: for m samples of n features, the columns of V are the
- * principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
- * to min(6, m, n), and must be at most min(m, n).
+ * Computes an approximate principal component analysis (PCA) of m samples of n features, `A` of
+ * shape (..., m, n). Returns (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q), which
+ * `svdLowrank` computes with `niter` power iterations. With `center`, the column means are
+ * subtracted first: then the columns of V are the principal directions, and `S**2 / (m - 1)` are
+ * the variances along them. `q` defaults to min(6, m, n), and must be at most min(m, n).
  *
  * Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
  * corresponding real dtype for complex; `V`: the dtype of `A`. Default: `center` true, `niter` 2.
@@ -10979,10 +10996,11 @@ export function ger(input: TensorLike, vec2: TensorLike, options?: { out?: Tenso
 export function gerAsync(input: TensorLike, options: { vec2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function gerAsync(input: TensorLike, vec2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`.
- * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
- * are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
- * the dtype.
+ * Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha * (mat1
+ * @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to (n, p).
+ * If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
+ * must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for
+ * integer tensors, fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -10995,8 +11013,8 @@ export function addmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike
 /**
  * Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
  * batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
- * operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
- * representable in the dtype.
+ * operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
+ * range of the dtype is an error; for integer tensors, fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -11010,7 +11028,8 @@ export function baddbmmAsync(input: TensorLike, batch1: TensorLike, batch2: Tens
  * Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * input
  * + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or `alpha` is
  * 0, NaN and infinity in the corresponding operand are ignored. All tensors must have the same
- * dtype. `beta` and `alpha` must be representable in the dtype.
+ * dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer tensors,
+ * fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -11023,8 +11042,8 @@ export function addbmmAsync(input: TensorLike, batch1: TensorLike, batch2: Tenso
 /**
  * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
  * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
- * are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
- * the dtype.
+ * are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
+ * the dtype is an error; for integer tensors, fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -11036,8 +11055,8 @@ export function addmvAsync(input: TensorLike, options: { mat: TensorLike; vec: T
 export function addmvAsync(input: TensorLike, mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
- * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and `alpha`
- * must be representable in the dtype; integer tensors require integers.
+ * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
+ * `alpha` outside of the range of the dtype is an error, and so is a fraction for integer tensors.
  *
  * Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
  * `alpha` 1.
@@ -14119,8 +14138,8 @@ export function erfc(input: TensorLike, options?: { out?: Tensor | null }): Tens
 /** Asynchronous `erfc`, executed off the event loop. */
 export function erfcAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for -1
- * and 1, and NaN outside of [-1, 1].
+ * Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf for
+ * -1, inf for 1, and NaN outside of [-1, 1].
  *
  * Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
  * and bool.
@@ -14295,7 +14314,7 @@ export function nextafterAsync(input: TensorLike, options: { other: TensorLike; 
 export function nextafterAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for positive,
- * and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+ * `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
  *
  * Dtypes: bool, integers and floats. Result: the promoted dtype.
  */
@@ -15648,7 +15667,7 @@ export namespace fft {
    * Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
    * exp(-2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n` elements along `dim`.
    * `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-   * "forward" forward transforms, and "ortho" both by sqrt(n).
+   * "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -15667,7 +15686,8 @@ export namespace fft {
    * Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum
    * over k of Y[k] * exp(2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n`
    * elements along `dim`. `norm` selects the normalization: "backward" (default) divides inverse
-   * transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+   * transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+   * sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -15686,8 +15706,8 @@ export namespace fft {
    * Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
    * elements, of which the others are conjugates. Complex input is an error. `input` is truncated
    * or zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward"
-   * (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-   * sqrt(n).
+   * (default) divides inverse transforms by n, "forward" divides forward transforms by n, and
+   * "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
    * complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -15707,7 +15727,7 @@ export namespace fft {
    * - 1)) from one-sided Hermitian input. `input` is truncated or zero-padded to n // 2 + 1
    * elements; the imaginary parts of the first element, and of the last one for an even n, are
    * ignored. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-   * n, "forward" forward transforms, and "ortho" both by sqrt(n).
+   * n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -15727,8 +15747,8 @@ export namespace fft {
    * first half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `input` is
    * truncated or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and
    * of the last one for an even n, are ignored. `norm` selects the normalization: "backward"
-   * (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-   * sqrt(n).
+   * (default) divides inverse transforms by n, "forward" divides forward transforms by n, and
+   * "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -15747,7 +15767,7 @@ export namespace fft {
    * Computes the inverse of `fft.hfft`: the first n // 2 + 1 elements of the inverse transform of
    * real input. Complex input is an error. `input` is truncated or zero-padded to `n` elements
    * along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms
-   * by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+   * by n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
    * complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -15766,7 +15786,7 @@ export namespace fft {
    * Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists
    * the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm`
    * selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-   * forward transforms, and "ortho" both by sqrt(n).
+   * divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -15785,8 +15805,8 @@ export namespace fft {
    * Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim`
    * defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
    * `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-   * normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-   * transforms, and "ortho" both by sqrt(n).
+   * normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+   * transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -15805,7 +15825,7 @@ export namespace fft {
    * Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
    * `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps
    * a size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-   * "forward" forward transforms, and "ortho" both by sqrt(n).
+   * "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -15825,7 +15845,7 @@ export namespace fft {
    * `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the
    * sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm`
    * selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-   * forward transforms, and "ortho" both by sqrt(n).
+   * divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -15844,8 +15864,8 @@ export namespace fft {
    * Computes the two-dimensional discrete Fourier transform of real input along the dimensions
    * `dim`: the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes
    * along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-   * normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-   * transforms, and "ortho" both by sqrt(n).
+   * normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+   * transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
    * complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -15865,8 +15885,8 @@ export namespace fft {
    * the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
    * dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
    * `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
-   * "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-   * both by sqrt(n).
+   * "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by
+   * n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
    * complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -15885,7 +15905,7 @@ export namespace fft {
    * dimensions `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or
    * zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size -
    * 1). `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-   * "forward" forward transforms, and "ortho" both by sqrt(n).
+   * "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -15905,8 +15925,8 @@ export namespace fft {
    * dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
    * lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. The
    * last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the
-   * normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-   * transforms, and "ortho" both by sqrt(n).
+   * normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+   * transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -15926,7 +15946,8 @@ export namespace fft {
    * first half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to
    * which `input` is truncated or zero-padded; -1 keeps a size. The last size is that of the
    * result; it defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default)
-   * divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+   * divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
+   * both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -15947,7 +15968,7 @@ export namespace fft {
    * the last ones if `s` is given. `s` lists the sizes along `dim`, to which `input` is truncated
    * or zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size
    * - 1). `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-   * "forward" forward transforms, and "ortho" both by sqrt(n).
+   * "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
    * default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -15967,7 +15988,7 @@ export namespace fft {
    * input, along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the
    * sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm`
    * selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-   * forward transforms, and "ortho" both by sqrt(n).
+   * divides forward transforms by n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
    * complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -15987,8 +16008,8 @@ export namespace fft {
    * input, along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to
    * all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
    * `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
-   * "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-   * both by sqrt(n).
+   * "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by
+   * n, and "ortho" divides both by sqrt(n).
    *
    * Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
    * complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -16226,8 +16247,8 @@ export namespace linalg {
   export function ldlFactorExAsync(input: TensorLike, options?: { hermitian?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ LD: Tensor; pivots: Tensor; info: Tensor }>;
   /**
    * Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H
-   * with `hermitian`. A singular diagonal block of D is an error. `linalg.ldlFactorEx` describes
-   * the results.
+   * with `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
+   * `linalg.ldlFactorEx` describes them.
    *
    * Dtypes: floats and complex. Results: `LD`: the dtype of `input`; `pivots`: int32. Default:
    * `hermitian` false.
@@ -16633,9 +16654,10 @@ export namespace linalg {
   export function eigvalshAsync(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function eigvalshAsync(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns
-   * (..., n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's
-   * geev. Matrices that are not finite are an error. Matrices that are not square are an error.
+   * Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
+   * columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
+   * Eigenvectors have norm 1 and the phase that LAPACK's geev selects. Elements that are not finite
+   * are an error, and so are matrices that are not square.
    *
    * Dtypes: floats and complex. Results: the complex counterpart of the dtype of `input`.
    */
@@ -18000,9 +18022,10 @@ export namespace nn {
   export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
   export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', labelSmoothing: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the binary cross-entropy (BCE) of probabilities `input`: `-weight * (target *
-   * log(input) + (1 - target) * log(1 - input))`. Logarithms are clamped to at least -100. Elements
-   * of `input` and `target` outside of [0, 1] are an error, and so are different dtypes.
+   * Computes the binary cross-entropy (BCE) of probabilities `input` and targets `target` of the
+   * same shape: `-weight * (target * log(input) + (1 - target) * log(1 - input))`. `weight`
+   * (default: 1) is broadcast. Logarithms are clamped to at least -100. Elements of `input` and
+   * `target` outside of [0, 1] are an error, and so are different dtypes.
    *
    * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    * `sizeAverage` and `reduce` are deprecated forms of it.
@@ -18920,9 +18943,9 @@ export namespace nn {
    * maximum of each window of `kernelSize` elements, where the steps between windows alternate
    * pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
    *
-   * The output has the size `outputSize`, or `outputRatio` times the size of the image; exactly one
-   * of them is required. `randomSamples` of shape (N, C, 2), with values from 0 to 1, determine the
-   * steps; by default they are drawn from `generator`. NaN is treated as the maximum.
+   * The output has the size `outputSize`, or `outputRatio` times the size of the image; one of them
+   * is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps;
+   * by default they are drawn from `generator`. NaN is treated as the maximum.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -18956,7 +18979,9 @@ export namespace nn {
   export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
    * Applies 3-D fractional max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
-   * `randomSamples` have the shape (N, C, 3). See `nn.fractionalMaxPool2d`.
+   * `kernelSize` and `outputSize` are one number, or (depth, height, width); either `outputSize` or
+   * `outputRatio` is required. The random samples have the shape (N, C, 3). See
+   * `nn.fractionalMaxPool2d`.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19843,8 +19868,8 @@ export namespace special {
   /** Asynchronous `erfc`, executed off the event loop. */
   export function erfcAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
-   * -1 and 1, and NaN outside of [-1, 1].
+   * Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf
+   * for -1, inf for 1, and NaN outside of [-1, 1].
    *
    * Alias of `erfinv`.
    *

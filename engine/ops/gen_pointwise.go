@@ -628,8 +628,8 @@ func Erfc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Erfinv implements the operator erfinv.
 //
-// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
-// and 1, and NaN outside of [-1, 1].
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
 func Erfinv(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erfinv.run(out, nil, self)
 }

@@ -1780,8 +1780,8 @@ inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = 
   return self;
 }
 
-// Returns a copy of `self` filled with `value`: a scalar, which must be representable in the dtype,
-// or a zero-dim tensor.
+// Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of
+// the range of the dtype is an error; for integer tensors, fractions are truncated.
 inline Tensor fill(const Tensor &self, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_fill_scalar(self.get(), value.number(), out.put()) : ::tensor_fill(self.get(), value.get(), out.put()));
@@ -1903,8 +1903,9 @@ inline void ones_out(const Tensor &out, const Ints &size, const Options &options
 }
 
 // Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
-// value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
-// represent is an error.
+// value: bool, int64, the default dtype or its complex counterpart. A value outside of the range of
+// `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes, fractions
+// are truncated.
 inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_full(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
@@ -2007,8 +2008,9 @@ inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end,
 }
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
-// `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
-// negative `steps` is an error. `dtype` defaults to the default dtype.
+// `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
+// and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
+// truncated. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
@@ -2146,32 +2148,36 @@ inline Tensor triu_indices(Int row, Int col, Int offset = 0, const Options &opti
   return detail::tracked(out.take(), options);
 }
 
-// Creates an uninitialized tensor with the shape of `self`; dtype and device default to those of
-// `self`. Without `memory_format` the strides follow those of `self`.
+// Creates an uninitialized tensor with the shape of `self`; dtype, layout and device default to
+// those of `self`. Without `memory_format`, the order of the dimensions in memory is that of
+// `self`.
 inline Tensor empty_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 0 with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 inline Tensor zeros_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_zeros_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with the scalar 1 with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 inline Tensor ones_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ones_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Creates a tensor filled with `fill_value` with the shape of `self`; dtype and device default to
-// those of `self`. Without `memory_format` the strides follow those of `self`.
+// Creates a tensor filled with `fill_value` with the shape of `self`; dtype, layout and device
+// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
+// that of `self`.
 inline Tensor full_like(const Tensor &self, const Scalar &fill_value, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_full_like(self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
@@ -2553,7 +2559,7 @@ inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
 // Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
 // exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2571,7 +2577,7 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<I
 // Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
 // k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
 // along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
-// n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2589,7 +2595,8 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 // Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
 // elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
 // zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
-// divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
+// both by sqrt(n).
 namespace fft {
 inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2608,7 +2615,7 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1 elements; the
 // imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
 // selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2627,7 +2634,8 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 // half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
 // or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
 // one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
 namespace fft {
 inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2645,7 +2653,7 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
 // input. Complex input is an error. `self` is truncated or zero-padded to `n` elements along `dim`.
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2662,8 +2670,8 @@ inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional
 
 // Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
 // sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
-// the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// the normalization: "backward" (default) divides inverse transforms by n, "forward" divides
+// forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2681,8 +2689,8 @@ inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 // Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
 // to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 namespace fft {
 inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2700,7 +2708,7 @@ inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 // Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
 // `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
 // size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-// "forward" forward transforms, and "ortho" both by sqrt(n).
+// "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2718,8 +2726,8 @@ inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
 // `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2737,8 +2745,8 @@ inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // Computes the two-dimensional discrete Fourier transform of real input along the dimensions `dim`:
 // the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2757,8 +2765,8 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
 // dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 namespace fft {
 inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2777,7 +2785,7 @@ inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded;
 // -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
 // selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2796,8 +2804,8 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
 // lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
 // last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
-// "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-// both by sqrt(n).
+// "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
+// and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2816,7 +2824,8 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
 // `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
 // defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+// sqrt(n).
 namespace fft {
 inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2836,7 +2845,7 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
 // zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
 // `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-// forward transforms, and "ortho" both by sqrt(n).
+// divides forward transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2854,8 +2863,8 @@ inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // Computes the inverse of `hfft2`: the nonredundant half of the inverse transform of real input,
 // along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
 // `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-// transforms, and "ortho" both by sqrt(n).
+// normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+// transforms by n, and "ortho" divides both by sqrt(n).
 namespace fft {
 inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2874,8 +2883,8 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to all
 // dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
 // is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
-// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-// sqrt(n).
+// (default) divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho"
+// divides both by sqrt(n).
 namespace fft {
 inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4045,8 +4054,9 @@ inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::
 
 // Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
 // the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
-// 0. `alpha` must be representable in the dtype of `self`. An index out of range is an error. The
-// dtypes of `self` and `source` must be equal.
+// 0. An `alpha` outside of the range of the dtype of `self` is an error; for integer tensors,
+// fractions are truncated. An index out of range is an error. The dtypes of `self` and `source`
+// must be equal.
 inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
@@ -4080,9 +4090,9 @@ inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const
   detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
 }
 
-// Returns a copy of `self` with `value` written to the slices along dimension `dim` at the indices
-// of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index
-// out of range is an error.
+// Returns a copy of `self` with `value`, a scalar or a zero-dim tensor, written to the slices along
+// dimension `dim` at the indices of the int64 vector `index`, which may be negative: `out[index[i]]
+// = value` for dim = 0. An index out of range is an error.
 inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : ::tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
@@ -4864,8 +4874,8 @@ inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tens
 }  // namespace linalg
 
 // Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
-// `hermitian`. A singular diagonal block of D is an error. `linalg.ldl_factor_ex` describes the
-// results.
+// `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
+// `linalg.ldl_factor_ex` describes them.
 namespace linalg {
 inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermitian = false) {
   detail::Result<Tensor> LD;
@@ -5619,9 +5629,10 @@ inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO
 }
 }  // namespace linalg
 
-// Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
-// n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
-// Matrices that are not finite are an error. Matrices that are not square are an error.
+// Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
+// columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
+// Eigenvectors have norm 1 and the phase that LAPACK's geev selects. Elements that are not finite
+// are an error, and so are matrices that are not square.
 namespace linalg {
 inline linalg::LinalgEigResult eig(const Tensor &self) {
   detail::Result<Tensor> eigenvalues;
@@ -5718,10 +5729,11 @@ inline SvdLowrankResult svd_lowrank(const Tensor &A, const std::optional<Int> &q
   return {U.take(), S.take(), V.take()};
 }
 
-// Computes an approximate principal component analysis (PCA) by `svd_lowrank`. With `center`, the
-// column means are subtracted first: for m samples of n features, the columns of V are the
-// principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
-// to min(6, m, n), and must be at most min(m, n).
+// Computes an approximate principal component analysis (PCA) of m samples of n features, `A` of
+// shape (..., m, n). Returns (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q), which
+// `svd_lowrank` computes with `niter` power iterations. With `center`, the column means are
+// subtracted first: then the columns of V are the principal directions, and `S**2 / (m - 1)` are
+// the variances along them. `q` defaults to min(6, m, n), and must be at most min(m, n).
 inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<Int> &q = std::nullopt, Bool center = true, Int niter = 2) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
@@ -7085,10 +7097,11 @@ inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
   detail::check(::tensor_ger_out(self.get(), vec2.get(), out.get()));
 }
 
-// Computes a matrix product and adds it to a matrix: `beta * self + alpha * (mat1 @ mat2)`. `self`
-// is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
-// dtype.
+// Computes a matrix product and adds it to a matrix of shape (n, p): `beta * self + alpha * (mat1 @
+// mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `self` is broadcast to (n, p). If
+// `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
+// must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for
+// integer tensors, fractions are truncated.
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -7106,8 +7119,8 @@ inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1,
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
 // batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-// operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
-// representable in the dtype.
+// operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
+// range of the dtype is an error; for integer tensors, fractions are truncated.
 inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_baddbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -7126,7 +7139,8 @@ inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &bat
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
 // + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
 // NaN and infinity in the corresponding operand are ignored. All tensors must have the same dtype.
-// `beta` and `alpha` must be representable in the dtype.
+// A `beta` or `alpha` outside of the range of the dtype is an error; for integer tensors, fractions
+// are truncated.
 inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -7144,8 +7158,8 @@ inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batc
 
 // Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
 // `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in the
-// dtype.
+// ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the
+// dtype is an error; for integer tensors, fractions are truncated.
 inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmv(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.put()));
@@ -7162,8 +7176,8 @@ inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, 
 }
 
 // Computes an outer product and adds it to a matrix: `beta * self + alpha * outer(vec1, vec2)`.
-// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. `beta` and `alpha`
-// must be representable in the dtype; integer tensors require integers.
+// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha`
+// outside of the range of the dtype is an error, and so is a fraction for integer tensors.
 inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addr(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.put()));
@@ -8285,9 +8299,10 @@ inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std:
 }
 }  // namespace nn
 
-// Computes the binary cross-entropy (BCE) of probabilities `self`: `-weight * (target * log(self) +
-// (1 - target) * log(1 - self))`. Logarithms are clamped to at least -100. Elements of `self` and
-// `target` outside of [0, 1] are an error, and so are different dtypes.
+// Computes the binary cross-entropy (BCE) of probabilities `self` and targets `target` of the same
+// shape: `-weight * (target * log(self) + (1 - target) * log(1 - self))`. `weight` (default: 1) is
+// broadcast. Logarithms are clamped to at least -100. Elements of `self` and `target` outside of
+// [0, 1] are an error, and so are different dtypes.
 //
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
@@ -8929,9 +8944,9 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 // maximum of each window of `kernel_size` elements, where the steps between windows alternate
 // pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
 //
-// The output has the size `output_size`, or `output_ratio` times the size of the image; exactly one
-// of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine the
-// steps; by default they are drawn from `generator`. NaN is treated as the maximum.
+// The output has the size `output_size`, or `output_ratio` times the size of the image; one of them
+// is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the steps; by
+// default they are drawn from `generator`. NaN is treated as the maximum.
 namespace nn {
 inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8952,7 +8967,9 @@ inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_ind
 }  // namespace nn
 
 // Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
-// `random_samples` have the shape (N, C, 3). See `fractional_max_pool2d`.
+// `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
+// or `output_ratio` is required. The random samples have the shape (N, C, 3). See
+// `fractional_max_pool2d`.
 namespace nn {
 inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -10963,7 +10980,8 @@ inline Tensor relu_(const Tensor &self) {
 }
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
-// elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
+// elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
+// error.
 inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_where_scalar(condition.get(), self.get(), other.number(), out.put()) : ::tensor_where(condition.get(), self.get(), other.get(), out.put()));
@@ -11892,8 +11910,8 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erfc_out(self.get(), out.get()));
 }
 
-// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
-// and 1, and NaN outside of [-1, 1].
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
 inline Tensor erfinv(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_erfinv(self.get(), out.put()));
@@ -12151,7 +12169,7 @@ inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &o
 }
 
 // Computes the Heaviside step function, element by element: 0 for negative `self`, 1 for positive,
-// and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+// `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 inline Tensor heaviside(const Tensor &self, const Tensor &values) {
   detail::Result<Tensor> out;
   detail::check(::tensor_heaviside(self.get(), values.get(), out.put()));
@@ -12350,8 +12368,8 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Computes the inverse error function of each element; the x with `erf(x) = self`; infinite for -1
-// and 1, and NaN outside of [-1, 1].
+// Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
+// -1, inf for 1, and NaN outside of [-1, 1].
 //
 // Alias of `erfinv`.
 namespace special {

@@ -39,12 +39,15 @@ func (f *pyFunction) shared() string {
 	is := func(property func(*pyOverload) bool) bool { return slices.ContainsFunc(f.overloads, property) }
 	single := !is(func(v *pyOverload) bool { return len(v.op.Returns) > 1 })
 	if is((*pyOverload).factory) {
-		device := "the default device"
+		defaults := "`layout` defaults to strided, and `device` to the default device"
 		if like := func(v *pyOverload) bool { return len(v.op.Args) > 0 && v.op.Args[0].Name == "self" }; is(like) {
-			device = "that of `input`"
+			defaults = "`layout` and `device` default to those of `input`"
 		}
-		list = append(list, "`layout` defaults to strided, and `device` to "+device+"; `requires_grad` makes the result require grad, `pin_memory` allocates page-locked memory, "+
+		list = append(list, defaults+"; `requires_grad` makes the result require grad, `pin_memory` allocates page-locked memory, "+
 			"and `names` are the names of the dimensions.")
+	}
+	if name := f.separable(); name != "" {
+		list = append(list, "The items of `"+name+"` can be separate arguments.")
 	}
 	if is(func(v *pyOverload) bool { return v.op.Tagged("random") }) {
 		list = append(list, "`generator` defaults to the default generator of the device.")
@@ -59,6 +62,18 @@ func (f *pyFunction) shared() string {
 		list = append(list, "`out` are the tensors that the results are written to.")
 	}
 	return strings.Join(append(list, f.methods()), " ")
+}
+
+// separable returns the list argument whose items can be separate arguments, the *more of the signature.
+func (f *pyFunction) separable() string {
+	for _, v := range f.overloads {
+		for _, a := range v.op.Args {
+			if v.variadicSize() && a.Type.List && !a.KwOnly {
+				return pyName(a.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // methods returns a sentence about the methods of a function.

@@ -80,7 +80,7 @@ CASTS = {
 
 @_direct.getter(_direct.CONTIGUOUS, "tensor_strides")
 def contiguous(self, *, memory_format=_dtypes.contiguous_format):
-    """Returns a tensor that is contiguous in `memory_format`; `self` if it is.
+    """Returns `self` if it is contiguous in `memory_format`, and a contiguous copy otherwise.
 
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)

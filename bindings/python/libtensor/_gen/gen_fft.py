@@ -8,7 +8,7 @@ def fft(input, n=None, dim=-1, norm=None, *, out=None):
     """Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
     exp(-2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n` elements along `dim`.
     `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n).
+    "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -26,7 +26,7 @@ def ifft(input, n=None, dim=-1, norm=None, *, out=None):
     """Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
     k of Y[k] * exp(2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n` elements
     along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms
-    by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+    by n, "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -44,7 +44,8 @@ def rfft(input, n=None, dim=-1, norm=None, *, out=None):
     """Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
     elements, of which the others are conjugates. Complex input is an error. `input` is truncated or
     zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
-    divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+    divides inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides
+    both by sqrt(n).
 
     Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
     complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -62,7 +63,7 @@ def irfft(input, n=None, dim=-1, norm=None, *, out=None):
     1)) from one-sided Hermitian input. `input` is truncated or zero-padded to n // 2 + 1 elements;
     the imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
     selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-    forward transforms, and "ortho" both by sqrt(n).
+    divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -81,8 +82,8 @@ def hfft(input, n=None, dim=-1, norm=None, *, out=None):
     first half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `input` is
     truncated or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and
     of the last one for an even n, are ignored. `norm` selects the normalization: "backward"
-    (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
-    sqrt(n).
+    (default) divides inverse transforms by n, "forward" divides forward transforms by n, and
+    "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -100,7 +101,7 @@ def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
     """Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
     input. Complex input is an error. `input` is truncated or zero-padded to `n` elements along
     `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n).
+    "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
     complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -117,7 +118,7 @@ def fft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     """Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists
     the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm`
     selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-    forward transforms, and "ortho" both by sqrt(n).
+    divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -135,8 +136,8 @@ def fftn(input, s=None, dim=None, norm=None, *, out=None):
     """Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
     to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to
     which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
-    "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-    both by sqrt(n).
+    "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
+    and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -154,7 +155,7 @@ def ifft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     """Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
     `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a
     size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n).
+    "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -172,8 +173,8 @@ def ifftn(input, s=None, dim=None, norm=None, *, out=None):
     """Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
     `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
     `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n).
+    normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+    transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the complex counterpart of the dtype of `input`; that of the default
@@ -191,8 +192,8 @@ def rfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     """Computes the two-dimensional discrete Fourier transform of real input along the dimensions
     `dim`: the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes
     along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n).
+    normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+    transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
     complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -210,8 +211,8 @@ def rfftn(input, s=None, dim=None, norm=None, *, out=None):
     the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
     dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
     `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
-    "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-    both by sqrt(n).
+    "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
+    and "ortho" divides both by sqrt(n).
 
     Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
     complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -229,7 +230,7 @@ def irfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     dimensions `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or zero-padded;
     -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
     selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
-    forward transforms, and "ortho" both by sqrt(n).
+    divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -248,8 +249,8 @@ def irfftn(input, s=None, dim=None, norm=None, *, out=None):
     dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
     lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. The
     last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the
-    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n).
+    normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+    transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -268,7 +269,8 @@ def hfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     first half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to
     which `input` is truncated or zero-padded; -1 keeps a size. The last size is that of the result;
     it defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
-    inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+    inverse transforms by n, "forward" divides forward transforms by n, and "ortho" divides both by
+    sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -288,7 +290,7 @@ def hfftn(input, s=None, dim=None, norm=None, *, out=None):
     the last ones if `s` is given. `s` lists the sizes along `dim`, to which `input` is truncated or
     zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size -
     1). `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
-    "forward" forward transforms, and "ortho" both by sqrt(n).
+    "forward" divides forward transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32, float64, complex64 and complex128; integers and bool are converted to the
     default dtype. Result: the dtype of `input`; the corresponding real dtype for complex, the
@@ -306,8 +308,8 @@ def ihfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
     """Computes the inverse of `hfft2`: the nonredundant half of the inverse transform of real input,
     along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
     `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
-    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
-    transforms, and "ortho" both by sqrt(n).
+    normalization: "backward" (default) divides inverse transforms by n, "forward" divides forward
+    transforms by n, and "ortho" divides both by sqrt(n).
 
     Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
     complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.
@@ -325,8 +327,8 @@ def ihfftn(input, s=None, dim=None, norm=None, *, out=None):
     along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to all
     dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
     `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
-    "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
-    both by sqrt(n).
+    "backward" (default) divides inverse transforms by n, "forward" divides forward transforms by n,
+    and "ortho" divides both by sqrt(n).
 
     Dtypes: float32 and float64; integers and bool are converted to the default dtype. Result: the
     complex counterpart of the dtype of `input`; that of the default dtype for integers and bool.

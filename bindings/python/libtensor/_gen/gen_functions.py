@@ -2004,8 +2004,8 @@ def copy_(input, src, non_blocking=False):
 
 @_operator("fill")
 def fill(input, value):
-    """Returns a copy of `input` filled with `value`: a scalar, which must be representable in the
-    dtype, or a zero-dim tensor.
+    """Returns a copy of `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside
+    of the range of the dtype is an error; for integer tensors, fractions are truncated.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -2018,8 +2018,8 @@ def fill(input, value):
 
 @_operator("fill", inplace=True)
 def fill_(input, value):
-    """Returns `input` filled with `value`: a scalar, which must be representable in the dtype, or a
-    zero-dim tensor.
+    """Returns `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of the
+    range of the dtype is an error; for integer tensors, fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -2090,6 +2090,8 @@ def resize_(input, size, *more, memory_format=None):
     columns, for CSC and BSC), and its other size cannot shrink.
 
     Dtypes: bool, integers, floats and complex.
+
+    The items of `size` can be separate arguments.
 
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
@@ -2164,7 +2166,8 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `out` is the tensor that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `out` is the tensor that the result
+    is written to.
 
     >>> torch.zeros(2)
     tensor([0., 0.])
@@ -2180,7 +2183,8 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `out` is the tensor that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `out` is the tensor that the result
+    is written to.
 
     >>> torch.ones(2)
     tensor([1., 1.])
@@ -2190,8 +2194,9 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
 @_operator("full")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
-    value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
-    represent is an error.
+    value: bool, int64, the default dtype or its complex counterpart. A value outside of the range
+    of `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes,
+    fractions are truncated.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -2215,7 +2220,8 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `out` is the tensor that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `out` is the tensor that the result
+    is written to.
 
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
@@ -2321,8 +2327,9 @@ def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None,
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
-    `start + i * (end - start) / (steps - 1)`. The ends must be representable in the dtype, and a
-    negative `steps` is an error. `dtype` defaults to the default dtype.
+    `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
+    and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
+    truncated. `dtype` defaults to the default dtype.
 
     Dtypes: integers, floats and complex.
 
@@ -2443,14 +2450,14 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 @_operator("empty_like")
 def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates an uninitialized tensor with the shape of `input`; dtype and device default to those of
-    `input`. Without `memory_format` the strides follow those of `input`.
+    """Creates an uninitialized tensor with the shape of `input`; dtype, layout and device default to
+    those of `input`. Without `memory_format`, the order of the dimensions in memory is that of
+    `input`.
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
     torch.int8
@@ -2459,14 +2466,14 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_operator("zeros_like")
 def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor filled with the scalar 0 with the shape of `input`; dtype and device default to
-    those of `input`. Without `memory_format` the strides follow those of `input`.
+    """Creates a tensor filled with the scalar 0 with the shape of `input`; dtype, layout and device
+    default to those of `input`. Without `memory_format`, the order of the dimensions in memory is
+    that of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.zeros_like(torch.tensor([5, 7]))
     tensor([0, 0])
@@ -2475,14 +2482,14 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_operator("ones_like")
 def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor filled with the scalar 1 with the shape of `input`; dtype and device default to
-    those of `input`. Without `memory_format` the strides follow those of `input`.
+    """Creates a tensor filled with the scalar 1 with the shape of `input`; dtype, layout and device
+    default to those of `input`. Without `memory_format`, the order of the dimensions in memory is
+    that of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.ones_like(torch.tensor([5, 7]))
     tensor([1, 1])
@@ -2491,14 +2498,14 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
 
 @_operator("full_like")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor filled with `fill_value` with the shape of `input`; dtype and device default to
-    those of `input`. Without `memory_format` the strides follow those of `input`.
+    """Creates a tensor filled with `fill_value` with the shape of `input`; dtype, layout and device
+    default to those of `input`. Without `memory_format`, the order of the dimensions in memory is
+    that of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
     tensor([3., 3.])
@@ -2511,9 +2518,9 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    The items of `size` can be separate arguments.
 
     >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
     torch.int8
@@ -2527,9 +2534,8 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -2543,9 +2549,8 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
 
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
@@ -2558,9 +2563,9 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    The items of `size` can be separate arguments.
 
     >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
     tensor([0, 0], dtype=torch.int32)
@@ -2573,9 +2578,9 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
 
     Dtypes: bool, integers, floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    The items of `size` can be separate arguments.
 
     >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
     tensor([1, 1], dtype=torch.int32)
@@ -4684,8 +4689,9 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 def index_add(input, dim, index, source, *, alpha=1, out=None):
     """Returns a copy of `input` with `alpha` times `source` added to the slices along dimension `dim`
     at the indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for
-    dim = 0. `alpha` must be representable in the dtype of `input`. An index out of range is an
-    error. The dtypes of `input` and `source` must be equal.
+    dim = 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer
+    tensors, fractions are truncated. An index out of range is an error. The dtypes of `input` and
+    `source` must be equal.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -4701,8 +4707,9 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
 def index_add_(input, dim, index, source, *, alpha=1):
     """Returns `input` with `alpha` times `source` added to the slices along dimension `dim` at the
     indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for dim =
-    0. `alpha` must be representable in the dtype of `input`. An index out of range is an error. The
-    dtypes of `input` and `source` must be equal.
+    0. An `alpha` outside of the range of the dtype of `input` is an error; for integer tensors,
+    fractions are truncated. An index out of range is an error. The dtypes of `input` and `source`
+    must be equal.
 
     Modifies `input` in place, and returns it.
 
@@ -4746,9 +4753,9 @@ def index_copy_(input, dim, index, source):
 
 @_operator("index_fill")
 def index_fill(input, dim, index, value):
-    """Returns a copy of `input` with `value` written to the slices along dimension `dim` at the
-    indices of the int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0.
-    An index out of range is an error.
+    """Returns a copy of `input` with `value`, a scalar or a zero-dim tensor, written to the slices
+    along dimension `dim` at the indices of the int64 vector `index`, which may be negative:
+    `out[index[i]] = value` for dim = 0. An index out of range is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -4762,9 +4769,9 @@ def index_fill(input, dim, index, value):
 
 @_operator("index_fill", inplace=True)
 def index_fill_(input, dim, index, value):
-    """Returns `input` with `value` written to the slices along dimension `dim` at the indices of the
-    int64 vector `index`, which may be negative: `out[index[i]] = value` for dim = 0. An index out
-    of range is an error.
+    """Returns `input` with `value`, a scalar or a zero-dim tensor, written to the slices along
+    dimension `dim` at the indices of the int64 vector `index`, which may be negative:
+    `out[index[i]] = value` for dim = 0. An index out of range is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -4820,7 +4827,8 @@ def where(condition, input=None, other=None, *, out=None):
 
     where(Tensor condition, Tensor|Number input, Tensor|Number other)
     Selects elements from `input` where `condition` (bool or uint8) is true, and from `other`
-    elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
+    elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
+    error.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
@@ -5096,6 +5104,8 @@ def repeat(input, repeats, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
+    The items of `repeats` can be separate arguments.
+
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
@@ -5109,7 +5119,7 @@ def tile(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.tile(dims, *more)`.
+    The items of `dims` can be separate arguments. It is also a method, `Tensor.tile(dims, *more)`.
 
     >>> torch.tile(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
@@ -5169,7 +5179,7 @@ def flip(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.flip(dims, *more)`.
+    The items of `dims` can be separate arguments. It is also a method, `Tensor.flip(dims, *more)`.
 
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
@@ -5410,6 +5420,8 @@ def sum_to_size(input, size, *more):
     shape. Returns `input` unchanged if the shapes are equal.
 
     Dtypes: bool, integers, floats and complex.
+
+    The items of `size` can be separate arguments.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
@@ -5813,10 +5825,11 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 
 @_operator("pca_lowrank")
 def pca_lowrank(A, q=None, center=True, niter=2):
-    """Computes an approximate principal component analysis (PCA) by `svd_lowrank`. With `center`, the
-    column means are subtracted first: for m samples of n features, the columns of V are the
-    principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
-    to min(6, m, n), and must be at most min(m, n).
+    """Computes an approximate principal component analysis (PCA) of m samples of n features, `A` of
+    shape (..., m, n). Returns (U, S, V) of shapes (..., m, q), (..., q) and (..., n, q), which
+    `svd_lowrank` computes with `niter` power iterations. With `center`, the column means are
+    subtracted first: then the columns of V are the principal directions, and `S**2 / (m - 1)` are
+    the variances along them. `q` defaults to min(6, m, n), and must be at most min(m, n).
 
     Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
     corresponding real dtype for complex; `V`: the dtype of `A`.
@@ -6300,10 +6313,11 @@ def ger(input, vec2, *, out=None):
 
 @_operator("addmm")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`.
-    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-    the dtype.
+    """Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha * (mat1
+    @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to (n, p).
+    If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All
+    tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an
+    error; for integer tensors, fractions are truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
@@ -6318,10 +6332,11 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("addmm", inplace=True)
 def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
-    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`.
-    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-    the dtype.
+    """Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha * (mat1
+    @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to (n, p).
+    If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All
+    tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an
+    error; for integer tensors, fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6337,8 +6352,8 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
     batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-    operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
-    representable in the dtype.
+    operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
+    range of the dtype is an error; for integer tensors, fractions are truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
@@ -6354,8 +6369,8 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
 def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
     batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-    operand are ignored. All tensors must have the same dtype. `beta` and `alpha` must be
-    representable in the dtype.
+    operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
+    range of the dtype is an error; for integer tensors, fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6371,7 +6386,8 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
     input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
     `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-    the same dtype. `beta` and `alpha` must be representable in the dtype.
+    the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
+    tensors, fractions are truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
@@ -6388,7 +6404,8 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
     input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
     `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-    the same dtype. `beta` and `alpha` must be representable in the dtype.
+    the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
+    tensors, fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6403,8 +6420,8 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
     `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-    the dtype.
+    are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
+    the dtype is an error; for integer tensors, fractions are truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
@@ -6420,8 +6437,8 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
 def addmv_(input, mat, vec, *, beta=1, alpha=1):
     """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
     `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. All tensors must have the same dtype. `beta` and `alpha` must be representable in
-    the dtype.
+    are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
+    the dtype is an error; for integer tensors, fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6435,8 +6452,8 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
 @_operator("addr")
 def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
     """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and
-    `alpha` must be representable in the dtype; integer tensors require integers.
+    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
+    `alpha` outside of the range of the dtype is an error, and so is a fraction for integer tensors.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
@@ -6452,8 +6469,8 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
 @_operator("addr", inplace=True)
 def addr_(input, vec1, vec2, *, beta=1, alpha=1):
     """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and
-    `alpha` must be representable in the dtype; integer tensors require integers.
+    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
+    `alpha` outside of the range of the dtype is an error, and so is a fraction for integer tensors.
 
     Modifies `input` in place, and returns it.
 
@@ -7424,6 +7441,8 @@ def adaptive_avg_pool1d(input, output_size, *more):
 
     Dtypes: floats. Result: the dtype of `input`.
 
+    The items of `output_size` can be separate arguments.
+
     >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
     tensor([[2.5000]])
     """
@@ -7436,6 +7455,8 @@ def adaptive_max_pool1d(input, output_size, *more):
     `max_pool1d_with_indices` does.
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+
+    The items of `output_size` can be separate arguments.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -7858,13 +7879,22 @@ def make_per_channel_quantized_tensor(input, scale, zero_point, axis):
 
 @_operator("empty_affine_quantized")
 def empty_affine_quantized(size, *more, dtype=None, layout=None, device=None, scale=1.0, zero_point=0):
-    """Creates an uninitialized quantized tensor with one scale and zero point."""
+    """Creates an uninitialized quantized tensor with one scale and zero point.
+
+
+
+    The items of `size` can be separate arguments.
+    """
 
 
 @_operator("empty_per_channel_affine_quantized")
 def empty_per_channel_affine_quantized(size, *more, scales, zero_points, axis, dtype=None, layout=None, device=None):
     """Creates an uninitialized quantized tensor with a scale and a zero point for each index of
     dimension `axis`.
+
+
+
+    The items of `size` can be separate arguments.
     """
 
 
@@ -8281,8 +8311,8 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
-    that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `generator` defaults to the default
+    generator of the device. `out` is the tensor that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(3)
@@ -8300,8 +8330,8 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
 
     `layout` defaults to strided, and `device` to the default device; `requires_grad` makes the
     result require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device. `out` is the tensor
-    that the result is written to.
+    dimensions. The items of `size` can be separate arguments. `generator` defaults to the default
+    generator of the device. `out` is the tensor that the result is written to.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randn(3)
@@ -8359,9 +8389,9 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
 
     Dtypes: floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand_like(torch.ones(3))
@@ -8376,9 +8406,9 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
 
     Dtypes: floats and complex.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randn_like(torch.ones(3))
@@ -8400,9 +8430,9 @@ def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=No
 
     Dtypes: bool, integers and floats.
 
-    `layout` defaults to strided, and `device` to that of `input`; `requires_grad` makes the result
-    require grad, `pin_memory` allocates page-locked memory, and `names` are the names of the
-    dimensions. `generator` defaults to the default generator of the device.
+    `layout` and `device` default to those of `input`; `requires_grad` makes the result require
+    grad, `pin_memory` allocates page-locked memory, and `names` are the names of the dimensions.
+    `generator` defaults to the default generator of the device.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randint_like(torch.ones(3), 0, 10)
@@ -10577,8 +10607,8 @@ def erfc_(input):
 
 @_operator("erfinv")
 def erfinv(input, *, out=None):
-    """Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
-    -1 and 1, and NaN outside of [-1, 1].
+    """Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf for
+    -1, inf for 1, and NaN outside of [-1, 1].
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
@@ -10593,8 +10623,8 @@ def erfinv(input, *, out=None):
 
 @_operator("erfinv", inplace=True)
 def erfinv_(input):
-    """Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
-    -1 and 1, and NaN outside of [-1, 1].
+    """Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf for
+    -1, inf for 1, and NaN outside of [-1, 1].
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
     are an error, because the result is floating-point.
@@ -11023,7 +11053,7 @@ def nextafter_(input, other):
 @_operator("heaviside")
 def heaviside(input, values, *, out=None):
     """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
-    positive, and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+    positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
@@ -11038,7 +11068,7 @@ def heaviside(input, values, *, out=None):
 @_operator("heaviside", inplace=True)
 def heaviside_(input, values):
     """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
-    positive, and `values` for 0. Shapes are broadcast. The dtypes must be equal.
+    positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 
     Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
     of a higher category is an error; the other operands must be broadcastable to that shape.
@@ -12024,6 +12054,8 @@ def view(input, size=None, dtype=None, *more):
 
     Dtypes: bool, integers, floats and complex.
 
+    The items of `size` can be separate arguments.
+
     >>> torch.arange(4).view(2, 2)
     tensor([[0, 1],
             [2, 3]])
@@ -12052,7 +12084,8 @@ def reshape(input, shape, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.reshape(shape, *more)`.
+    The items of `shape` can be separate arguments. It is also a method, `Tensor.reshape(shape,
+    *more)`.
 
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
@@ -12254,7 +12287,8 @@ def permute(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.permute(dims, *more)`.
+    The items of `dims` can be separate arguments. It is also a method, `Tensor.permute(dims,
+    *more)`.
 
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
@@ -12358,6 +12392,8 @@ def expand(input, size, *more, implicit=False):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
+    The items of `size` can be separate arguments.
+
     >>> torch.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -12382,7 +12418,8 @@ def broadcast_to(input, size, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.broadcast_to(size, *more)`.
+    The items of `size` can be separate arguments. It is also a method, `Tensor.broadcast_to(size,
+    *more)`.
 
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -12403,8 +12440,8 @@ def squeeze(input, dim=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.squeeze(dim=None, *more)`, in place `Tensor.squeeze_(dim=None,
-    *more)`.
+    The items of `dim` can be separate arguments. It is also a method, `Tensor.squeeze(dim=None,
+    *more)`, in place `Tensor.squeeze_(dim=None, *more)`.
 
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
@@ -12425,6 +12462,8 @@ def squeeze_(input, dim=None, *more):
     Modifies the shape and strides of `input` in place, and returns it.
 
     Dtypes: bool, integers, floats and complex.
+
+    The items of `dim` can be separate arguments.
 
     >>> torch.zeros(1, 2, 1).squeeze_().shape
     torch.Size([2])
@@ -12728,7 +12767,8 @@ def hsplit(input, sections=None, indices=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.hsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. It is also a method,
+    `Tensor.hsplit(sections=None, indices=None, *more)`.
 
     >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1],
@@ -12748,7 +12788,8 @@ def vsplit(input, sections=None, indices=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.vsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. It is also a method,
+    `Tensor.vsplit(sections=None, indices=None, *more)`.
 
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
@@ -12765,7 +12806,8 @@ def dsplit(input, sections=None, indices=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.dsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. It is also a method,
+    `Tensor.dsplit(sections=None, indices=None, *more)`.
 
     >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
     torch.Size([1, 2, 1])
@@ -12792,7 +12834,8 @@ def view_copy(input, size=None, dtype=None, *more, out=None):
 
     Dtypes: bool, integers, floats and complex.
 
-    `out` is the tensor that the result is written to.
+    The items of `size` can be separate arguments. `out` is the tensor that the result is written
+    to.
 
     >>> torch.view_copy(torch.tensor([[1, 2], [3, 4]]), (4,))
     tensor([1, 2, 3, 4])
@@ -12811,7 +12854,8 @@ def expand_copy(input, size, *more, implicit=False, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to.
+    The items of `size` can be separate arguments. `out` is the tensor that the result is written
+    to.
 
     >>> torch.expand_copy(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -12828,7 +12872,8 @@ def permute_copy(input, dims, *more, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to.
+    The items of `dims` can be separate arguments. `out` is the tensor that the result is written
+    to.
 
     >>> torch.permute_copy(torch.tensor([[1, 2], [3, 4]]), (1, 0))
     tensor([[1, 3],
@@ -12888,7 +12933,7 @@ def squeeze_copy(input, dim=None, *more, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to.
+    The items of `dim` can be separate arguments. `out` is the tensor that the result is written to.
 
     >>> torch.squeeze_copy(torch.tensor([[1, 2]]))
     tensor([1, 2])

@@ -245,8 +245,8 @@ def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
 @_operator("linalg.ldl_factor", results="LD pivots")
 def ldl_factor(input, *, hermitian=False, out=None):
     """Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H
-    with `hermitian`. A singular diagonal block of D is an error. `ldl_factor_ex` describes the
-    results.
+    with `hermitian`. A singular diagonal block of D is an error. Returns (LD, pivots);
+    `ldl_factor_ex` describes them.
 
     Dtypes: floats and complex. Results: `LD`: the dtype of `input`; `pivots`: int32.
 
@@ -662,9 +662,10 @@ def eigvalsh(input, UPLO="L", *, out=None):
 
 @_operator("linalg.eig", results="eigenvalues eigenvectors")
 def eig(input, *, out=None):
-    """Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
-    n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
-    Matrices that are not finite are an error. Matrices that are not square are an error.
+    """Computes the eigenvalues, of shape (..., n) and in LAPACK's order, and the eigenvectors, the
+    columns of matrices (..., n, n), of square matrices (..., n, n). The results are complex.
+    Eigenvectors have norm 1 and the phase that LAPACK's geev selects. Elements that are not finite
+    are an error, and so are matrices that are not square.
 
     Dtypes: floats and complex. Results: the complex counterpart of the dtype of `input`.
 

@@ -1305,9 +1305,10 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 @_operator("nn.binary_cross_entropy")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Computes the binary cross-entropy (BCE) of probabilities `input`: `-weight * (target *
-    log(input) + (1 - target) * log(1 - input))`. Logarithms are clamped to at least -100. Elements
-    of `input` and `target` outside of [0, 1] are an error, and so are different dtypes.
+    """Computes the binary cross-entropy (BCE) of probabilities `input` and targets `target` of the
+    same shape: `-weight * (target * log(input) + (1 - target) * log(1 - input))`. `weight`
+    (default: 1) is broadcast. Logarithms are clamped to at least -100. Elements of `input` and
+    `target` outside of [0, 1] are an error, and so are different dtypes.
 
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
@@ -1981,9 +1982,9 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
     maximum of each window of `kernel_size` elements, where the steps between windows alternate
     pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
 
-    The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
-    one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
-    the steps; by default they are drawn from `generator`. NaN is treated as the maximum.
+    The output has the size `output_size`, or `output_ratio` times the size of the image; one of
+    them is required. The random samples, numbers from 0 to 1 of shape (N, C, 2), determine the
+    steps; by default they are drawn from `generator`. NaN is treated as the maximum.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2009,7 +2010,9 @@ def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, out
 @_operator("nn.fractional_max_pool3d")
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
     """Applies 3-D fractional max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
-    `random_samples` have the shape (N, C, 3). See `fractional_max_pool2d`.
+    `kernel_size` and `output_size` are one number, or (depth, height, width); either `output_size`
+    or `output_ratio` is required. The random samples have the shape (N, C, 3). See
+    `fractional_max_pool2d`.
 
     Dtypes: floats. Result: the dtype of `input`.
 

@@ -103,8 +103,8 @@ def erfc(input, *, out=None):
 
 @_operator("special.erfinv")
 def erfinv(input, *, out=None):
-    """Computes the inverse error function of each element; the x with `erf(x) = input`; infinite for
-    -1 and 1, and NaN outside of [-1, 1].
+    """Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf for
+    -1, inf for 1, and NaN outside of [-1, 1].
 
     Alias of `torch.erfinv`.
 

@@ -186,8 +186,11 @@ def multi_head_attention_forward(
 def linear_cross_entropy(
     input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None
 ):
-    """Returns `cross_entropy(linear(input, linear_weight, linear_bias), target)`. With `options`, a `torch.nn.LinearCrossEntropyOptions`, the logits
-    are computed in chunks of samples, and again for the gradient, so that the logits of all samples are never in memory at once.
+    """Returns the cross-entropy loss of a linear layer: `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    `input` has the shape (N, in_features), `linear_weight` (C, in_features) and `linear_bias` (C). `cross_entropy` describes the other arguments.
+    With `options`, a `torch.nn.LinearCrossEntropyOptions`, the logits of a few samples at a time are computed, and computed again in the backward
+    pass: the logits of all samples are never in memory at once.
 
     >>> torch.nn.functional.linear_cross_entropy(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.], [0., 2.]]), torch.tensor([1]))
     tensor(0.6931)

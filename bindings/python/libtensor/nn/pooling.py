@@ -109,7 +109,7 @@ def _power(name, n):
 
 
 def _publish(name, plain, with_indices, largest, placed):
-    _export(name, plain, f"{largest.__doc__}\n    With `return_indices` there are two results, as of `{name}_with_indices`.\n    ")
+    _export(name, plain, f"{largest.__doc__}\n    With `return_indices`, returns (output, indices), as `{name}_with_indices` does.\n    ")
     _export(f"{name}_with_indices", with_indices, placed.__doc__)
 
 
