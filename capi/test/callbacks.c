@@ -178,7 +178,7 @@ static void nodes(void) {
   CHECK(!n.dropped);
   tensor_node_free(node);
   CHECK(n.dropped == 1);
-  FAILS(tensor_node_name(weak, &name), TENSOR_ERROR_RUNTIME, "the node MulBackward0 is gone");
+  FAILS(tensor_node_name(weak, &name), TENSOR_ERROR_RUNTIME, "the node MulBackward0 was freed");
   tensor_node_free(weak), tensor_free(x);
 }
 

@@ -14,7 +14,7 @@ static void maps(void) {
   OK(tensor_vmap_randomness(level, &randomness));
   CHECK(!strcmp(randomness, "error"));
   tensor_string_free(randomness);
-  FAILS(tensor_vmap_randomness(level + 1, &randomness), TENSOR_ERROR_RUNTIME, "no vmap with");
+  FAILS(tensor_vmap_randomness(level + 1, &randomness), TENSOR_ERROR_RUNTIME, "no vmap of level");
   OK(tensor_vmap_wrap(x, 0, level, &one));
   CHECK(tensor_dim(one) == 1 && tensor_numel(one) == 3);
   OK(tensor_vmap_level(one, &innermost));

@@ -172,7 +172,7 @@ static void nested(void) {
   tensor_t *x = ones(1), *made;
   OK(tensor_set_warning_handler(endless, &depth, NULL));
   FAILS(tensor_std_correction(x, NULL, 0, tensor_int(1), false, &made), TENSOR_ERROR_RUNTIME,
-        "too often");
+        "nested too deeply");
   CHECK(depth > 1);
   OK(tensor_set_warning_handler(replaces, &e, delete));
   OK(tensor_std_correction(x, NULL, 0, tensor_int(1), false, &made));

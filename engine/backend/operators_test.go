@@ -28,7 +28,7 @@ var allowed = map[string]string{
 	"../ops/query.go kernel.Tier":    "the instructions in use, which a user asks for",
 	"../ops/query.go parallel":       "the number of threads, which a user sets",
 	"../ops/update.go Data":          "whether parameters share memory, which their addresses tell",
-	"../ops/types.go host":           "links the device that every build has",
+	"../ops/types.go cpu":            "links the device that every build has",
 }
 
 // No kernel has more operands than a launch can pass.
@@ -74,7 +74,7 @@ func TestOperatorsTouchNoBytes(t *testing.T) {
 			}
 			for _, i := range file.Imports {
 				switch name := filepath.Base(strings.Trim(i.Path.Value, `"`)); name {
-				case "unsafe", "blas", "host", "parallel":
+				case "unsafe", "blas", "cpu", "parallel":
 					touches(name, i.Pos())
 				}
 			}

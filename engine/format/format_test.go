@@ -234,7 +234,7 @@ func TestProfiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, int64(math.MaxInt64), full.Threshold)
 	_, err = format.Profile("tiny")
-	assert.ErrorContains(t, err, `no profile "tiny"`)
+	assert.ErrorContains(t, err, `got "tiny"`)
 }
 
 func ExampleSize() {

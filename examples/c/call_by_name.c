@@ -32,7 +32,10 @@ int main(void) {
     tensor_error_free(error);
     made += !failed;
   }
-  if (!failed) tensor_print(values[made - 1].as.tensor, stdout);  // tensor(10.)
+  if (!failed) tensor_print(values[made - 1].as.tensor, stdout);
   for (int i = 0; i < made; i++) tensor_value_free(&values[i]);
   return failed;
 }
+
+// Prints:
+// tensor(10.)

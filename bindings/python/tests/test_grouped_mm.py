@@ -70,7 +70,7 @@ def test_examples_of_vmap_have_groups_of_their_own():
         ((6, 5), (3, 5, 4), None, "Have to provide offsets"),
         ((3, 6, 5), (3, 5, 4), [1, 2, 3], "no offset if both matrices are 3d"),
         ((6, 5), (3, 5, 4), [1, 2], "3 matrices and 2 offsets"),
-        ((6, 5), (3, 5, 4), [3, 2, 5], r"increase from 0 to at most 6, but are \[3, 2, 5\]"),
+        ((6, 5), (3, 5, 4), [3, 2, 5], r"be increasing from 0 to at most 6, but are \[3, 2, 5\]"),
         ((6, 5), (3, 5, 4), [1, 2, 7], "at most 6"),
         ((6, 5), (3, 4, 4), [1, 2, 3], r"contraction dimension .*\(6, 5\) and \(3, 4, 4\)"),
         ((5,), (3, 5, 4), [1, 2, 3], r"mat_a has to be 2 or 3d, but has shape \(5,\)"),

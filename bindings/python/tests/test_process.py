@@ -157,7 +157,7 @@ def test_a_package_in_an_archive_is_told(tmp_path):
 OTHER_PYTHONS = {
     "sys.version_info = (3, 9, 1)": "libtensor needs Python 3.10 or newer, and this is 3.9",
     "sys.abiflags = 't'": "libtensor requires Python with the GIL, but this Python is free-threaded: use python3.",
-    "os.confstr = lambda name: os.stat('/nowhere')": "libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use",
+    "os.confstr = lambda name: os.stat('/nowhere')": "libtensor requires glibc, but this Python is built for musl (Alpine Linux): use",
 }
 
 

@@ -242,7 +242,7 @@ def test_errors():
 
     for call, text in [
         (lambda: gru(x[:0]), "larger than 0"),
-        (lambda: gru(x[0]), "three dimensions"),
+        (lambda: gru(x[0]), "must have shape"),
         (lambda: gru(h=h[:, :2]), r"\[1, 2, 3\]"),
         (lambda: gru(h=h.double()), "float64"),
         (lambda: gru(x.int(), h.int(), [p.int() for p in params]), "int32"),

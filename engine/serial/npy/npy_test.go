@@ -109,7 +109,7 @@ func TestInvalidFiles(t *testing.T) {
 	_, err := Load("load", file.Memory([]byte("\x93NUMPY\x09\x00\x00\x00")), false)
 	require.ErrorContains(t, err, "version 9")
 	_, err = Load("load", file.Memory([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff")), false)
-	require.ErrorContains(t, err, "up to 1048576 are read")
+	require.ErrorContains(t, err, "the maximum of 1048576")
 	_, err = Load("load", file.Memory([]byte("PK")), false)
 	require.ErrorContains(t, err, "does not begin")
 }
