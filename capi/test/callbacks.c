@@ -386,7 +386,7 @@ static void opened(void) {
   OK(tensor_node_call(node, &given, 1, &list, &n));
   CHECK(n == 2 && data_of(list[0])[1] == 2 && data_of(list[1])[1] == 200);
   tensor_list_free(list, n);
-  FAILS(tensor_node_call(node, NULL, 0, &list, &n), TENSOR_ERROR_TYPE, "one gradient for each");
+  FAILS(tensor_node_call(node, NULL, 0, &list, &n), TENSOR_ERROR_TYPE, "one for each result");
   tensor_node_free(node), tensor_free(y), tensor_free(grad), tensor_free(x);
   CHECK(packed_now == 0 && savers_dropped == 1);
 }

@@ -247,14 +247,14 @@ def test_errors():
         (lambda: gru(h=h.double()), "float64"),
         (lambda: gru(x.int(), h.int(), [p.int() for p in params]), "int32"),
         (lambda: gru(params=params[:3]), "3 tensors"),
-        (lambda: gru(layers=2), "are 2, layers"),
+        (lambda: gru(layers=2), "first sizes 2 and 5"),
         (lambda: gru(layers=0), "num_layers"),
         (lambda: gru(dropout=1.5), "1.5"),
         (lambda: gru(params=[torch.ones(9, 4), *params[1:]]), "w_ih.*4"),
         (lambda: gru(params=[params[0], torch.ones(9, 4), *params[2:]]), "w_hh.*4"),
         (lambda: torch.lstm(x, (h,), params, True, 1, 0.0, False, False, False), "two tensors"),
         (lambda: torch.gru(x[0], torch.tensor([2, 3]), h, params, True, 1, 0.0, False, False), r"batch_sizes.*\[2, 3\]"),
-        (lambda: torch.gru(x[0], torch.tensor([3, 3]), h, params, True, 1, 0.0, False, False), "6 elements"),
+        (lambda: torch.gru(x[0], torch.tensor([3, 3]), h, params, True, 1, 0.0, False, False), "= 6 rows"),
         (lambda: torch.gru_cell(x[0, 0], h[0, 0], *params), "matrices"),
     ]:
         with pytest.raises((RuntimeError, NotImplementedError), match=text):
