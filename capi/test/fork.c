@@ -94,7 +94,7 @@ int main(void) {
   CHECK(pthread_create(&thread, NULL, fork_in_thread, NULL) == 0 &&
         pthread_join(thread, NULL) == 0);
   CHECK(pthread_create(&thread, NULL, compute, NULL) == 0);
-  for (int i = 0; i < 20; i++) PASSES(compute_in_child);
+  for (int i = 0; i < 100; i++) PASSES(compute_in_child);
   stop = 1;
   CHECK(pthread_join(thread, NULL) == 0);
   use_parents();

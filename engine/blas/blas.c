@@ -1,10 +1,12 @@
 #include "blas.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 
 enum { kRowMajor = 101, kNoTrans = 111, kTrans = 112, kConjTrans = 113 };
 
@@ -65,9 +67,38 @@ static int has_room(size_t bytes) {
   return p != MAP_FAILED && !munmap(p, bytes);
 }
 
+// OpenBLAS takes a lock in each call, which a forked child would find locked forever. Therefore
+// fork() waits until the calls of other threads return, and new calls wait for it.
+static atomic_int forking;
+
+static void sleep_briefly(void) { nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL); }
+
+static void before_fork(void) {
+  atomic_fetch_add(&forking, 1);
+  while (atomic_load(&running)) sleep_briefly();
+}
+
+static void after_fork(void) { atomic_fetch_sub(&forking, 1); }
+
+static void in_child(void) { atomic_store(&forking, 0); }
+
+__attribute__((constructor)) static void watch_forks(void) {
+  pthread_atfork(before_fork, after_fork, in_child);
+}
+
+// Counts a call that begins, and returns the number of calls.
+static int enter(void) {
+  for (;;) {
+    const int now = atomic_fetch_add(&running, 1) + 1;
+    if (!atomic_load(&forking)) return now;
+    atomic_fetch_sub(&running, 1);
+    while (atomic_load(&forking)) sleep_briefly();
+  }
+}
+
 int lt_blas_begin(void) {
+  const int now = enter();
   if (blas.threads() != 1) blas.set_threads(1);  // others in the process may set all OpenBLASes
-  const int now = atomic_fetch_add(&running, 1) + 1;
   int before = atomic_load(&served);
   if (now <= before) return 1;
   if (!has_room(kOwn)) return atomic_fetch_sub(&running, 1), 0;
