@@ -591,9 +591,9 @@ export namespace program {
      * Runs the program without autograd. The arguments are those of the exported function; keyword
      * arguments are properties of an object, the last argument. Tuples and lists are arrays.
      */
-    run(...args: Value[]): Value;
+    run(...args: Value[]): any;
     /** Asynchronous `run`, executed off the event loop. Runs of one program are concurrent. */
-    runAsync(...args: Value[]): Promise<Value>;
+    runAsync(...args: Value[]): Promise<any>;
   }
   /**
    * Loads a program from a path or the bytes of a file. Nothing in the file is executed. Throws an

@@ -75,7 +75,8 @@ static void refusals(void) {
   FAILS(tensor_dim_by_name(x, "H", &dim), TENSOR_ERROR_RUNTIME,
         "dim_by_name: Name 'H' not found in Tensor['N', 'C']");
   FAILS(tensor_dim_by_name(x, "", &dim), TENSOR_ERROR_RUNTIME, "not found");
-  FAILS(tensor_rename(x, (const char *const[]){"a"}, 1, &made), TENSOR_ERROR_RUNTIME, "do not match");
+  FAILS(tensor_rename(x, (const char *const[]){"a"}, 1, &made), TENSOR_ERROR_RUNTIME,
+        "do not match");
   FAILS(tensor_rename_(x, (const char *const[]){"a", "a"}, 2), TENSOR_ERROR_RUNTIME, "twice");
   FAILS(tensor_rename_(x, (const char *const[]){"a", "2"}, 2), TENSOR_ERROR_RUNTIME,
         "Invalid name");

@@ -109,7 +109,8 @@ static void shared_memory(void) {
   CHECK(ftruncate((int)fd, 8) != 0);  // the memory cannot be truncated
   OK(tensor_storage_free(s));
   OK(tensor_storage_free(again));
-  FAILS(tensor_storage_from_descriptor(-1, 8, &s), TENSOR_ERROR_VALUE, "-1 is not a valid file descriptor");
+  FAILS(tensor_storage_from_descriptor(-1, 8, &s), TENSOR_ERROR_VALUE,
+        "-1 is not a valid file descriptor");
 }
 
 static void arrow(void) {

@@ -693,7 +693,8 @@ def test_operators_of_integers_alone_name_both_dtypes(name):
     x, y = torch.tensor([1], dtype=torch.uint64), torch.tensor([1])
     with pytest.raises(
         NotImplementedError,
-        match=f"{name}: not implemented for operands of dtype uint64 and int64, which promote to float64; convert one of them to the dtype of the other",
+        match=f"{name}: not implemented for operands of dtype uint64 and int64, which promote to float64; "
+        "convert one of them to the dtype of the other",
     ):
         getattr(torch, name)(x, y)
     with pytest.raises(NotImplementedError, match="dtype int64 and uint64"):
