@@ -192,7 +192,7 @@ test('generators and storages are separate objects', () => {
 });
 
 test('every function and method rejects unsupported values', () => {
-  const handWritten = ['setAsyncThreads', 'getAsyncThreads', 'tensor', 'asTensor', 'float', 'slice', 'scope', 'isTensor', 'liveHandles', 'dtypeSize', 'call', 'operatorSchemas', 'Tensor', 'Storage', 'Generator', 'Node', 'Function', 'saveBytes', 'broadcastShapes', 'isStorage', 'settled', 'getPrintoptions', 'seed', 'initialSeed', 'getRngState', 'GradcheckError'];
+  const handWritten = ['setAsyncThreads', 'getAsyncThreads', 'tensor', 'asTensor', 'float', 'slice', 'scope', 'isTensor', 'liveHandles', 'dtypeSize', 'call', 'operatorSchemas', 'Tensor', 'Storage', 'Generator', 'Node', 'Function', 'saveBytes', 'broadcastShapes', 'isStorage', 'settled', 'getPrintoptions', 'seed', 'initialSeed', 'getRngState', 'GradcheckError', 'ExportedProgram'];
   const functions = [];
   const walk = (object, path) => {
     for (const [name, value] of Object.entries(object)) {

@@ -157,7 +157,7 @@ test('errors describe rejected numbers, arrays and memory', () => {
 test('errors of unavailable elements name the function that returns them', () => {
   const t = lt.tensor([[1, 0], [0, 2.5]]);
   for (const method of ['toArray', 'toJSON', 'data']) {
-    for (const sparse of [t.toSparse(), t.toSparseCsr()]) assert.match(message(() => sparse[method]()), new RegExp(`^${method} is not implemented for sparse_\\w+ tensors; toDense\\(\\) converts$`));
+    for (const sparse of [t.toSparse(), t.toSparseCsr()]) assert.match(message(() => sparse[method]()), new RegExp(`^${method} is not implemented for sparse_\\w+ tensors; convert with toDense\\(\\)$`));
     const meta = lt.zerosLike(t, { device: 'meta' });
     assert.equal(message(() => meta[method]()), `${method}: tensors on the meta device have no elements; zerosLike(tensor, {device: 'cpu'}) creates one that has`);
     assert.deepEqual(lt.zerosLike(meta, { device: 'cpu' })[method]().length, method === 'data' ? 4 : 2);
