@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_void_p
 from typing import Any
 
 from .._base.dtypes import DTYPES
@@ -14,6 +14,7 @@ from .._base.library import bind, getter
 from .._core.owner import Held
 from .._core.results import wrap
 from .._core.tensor import Tensor
+from .._core.values import BOOL, FLOAT, INT, NONE, STRING, TENSOR, Unsupported, Value, set_value, take_result
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
 from .._storages.files import is_path, read, readable
@@ -22,18 +23,6 @@ from ..utils import _pytree
 from .signature import ExportGraphSignature, read_signature, show_graph
 
 __all__ = ["ExportedProgram", "load"]
-
-NONE, TENSOR, INT, FLOAT, BOOL, COMPLEX, STRING = range(7)
-
-
-class Content(ctypes.Union):
-    _fields_ = [("tensor", c_void_p), ("i", c_int64), ("f", c_double), ("b", ctypes.c_bool), ("c", c_double * 2), ("string", c_char_p)]
-
-
-class Value(ctypes.Structure):
-    """tensor_value."""
-
-    _fields_ = [("kind", c_int32), ("length", c_int64), ("as_", Content)]
 
 
 class Described(ctypes.Structure):
@@ -49,7 +38,6 @@ c_structure = bind("tensor_program_structure", c_void_p, POINTER(c_char_p), POIN
 c_tensor = bind("tensor_program_tensor", c_void_p, c_int32, POINTER(c_void_p))
 c_lists = {name: bind(f"tensor_program_{name}", c_void_p, POINTER(POINTER(Described)), POINTER(c_int32)) for name in ("inputs", "outputs", "state")}
 program_free = getter("tensor_program_free", c_int32, c_void_p)
-value_free = getter("tensor_value_free", c_int32, POINTER(Value))
 
 
 def check(status):
@@ -70,33 +58,18 @@ class Item:
         return f"{self.name}: {self.kind}" if self.dtype is None else f"{self.name}: {str(self.dtype).removeprefix('torch.')}{self.shape}"
 
 
-def to_value(value: Any, to: Value) -> None:
-    """Stores an argument."""
+def store(value: Any, to: Value, kept: list[Any]) -> None:
+    """Stores an argument, whose memory is valid while `kept` is."""
     if isinstance(value, Tensor):
-        to.kind, to.as_.tensor = TENSOR, value._h
-    elif value is None:
-        to.kind = NONE
-    elif isinstance(value, bool):
-        to.kind, to.as_.b = BOOL, value
-    elif isinstance(value, int):
-        to.kind, to.as_.i = INT, value
-    elif isinstance(value, float):
-        to.kind, to.as_.f = FLOAT, value
-    elif isinstance(value, str):
-        to.kind, to.as_.string = STRING, value.encode()
-    else:
+        to.kind, to.content.p = TENSOR, value._h
+        return
+    plain = next((base(value) for base in (bool, int, float, str) if isinstance(value, base)), None)
+    if value is not None and plain is None:
         raise TypeError(f"an exported program takes tensors, numbers, strings and None, not {type(value).__name__}")
-
-
-def of_value(value: Value) -> Any:
-    """Returns a result, whose memory the returned object owns."""
-    if value.kind == TENSOR:
-        return wrap(value.as_.tensor)
-    if value.kind == COMPLEX:
-        return complex(*value.as_.c)
-    if value.kind == STRING:
-        return value.as_.string.decode()
-    return {NONE: None, INT: value.as_.i, FLOAT: value.as_.f, BOOL: value.as_.b}[value.kind]
+    try:
+        set_value(to, plain, kept)
+    except Unsupported:
+        raise TypeError(f"an exported program takes integers of 64 bits and strings without NUL, not {plain!r}") from None
 
 
 class Program:
@@ -128,10 +101,11 @@ class Program:
     def run(self, *inputs: Any) -> list[Any]:
         """Returns the outputs of the program for its flat inputs."""
         given, made = (Value * max(len(inputs), 1))(), (Value * max(len(self.outputs), 1))()
+        kept: list[Any] = []
         for value, to in zip(inputs, given, strict=False):
-            to_value(value, to)
+            store(value, to, kept)
         check(c_run(self._h, given, len(inputs), made, len(self.outputs)))
-        return [of_value(made[i]) for i in range(len(self.outputs))]
+        return [take_result(made[i]) for i in range(len(self.outputs))]
 
 
 class ExportedModule(Module):

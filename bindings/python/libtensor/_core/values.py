@@ -1,0 +1,123 @@
+"""Arguments and results of calls by name and of exported programs: tensor_value."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
+from typing import Any
+
+from .._base import dtypes
+from .._base.device import device as _device
+from .._base.library import Device, Scalar, bind
+from .owner import Generator
+from .results import wrap
+from .tensor import Tensor
+
+NONE, TENSOR, INT, FLOAT, BOOL, COMPLEX, STRING, DTYPE, LAYOUT, FORMAT, DEVICE, GENERATOR = range(12)
+TENSORS, INTS, FLOATS, BOOLS, SCALARS, UINT, STRINGS = range(12, 19)
+
+
+class Content(ctypes.Union):
+    _fields_ = [("p", c_void_p), ("i", c_int64), ("u", c_uint64), ("f", c_double), ("b", c_bool), ("c", c_double * 2), ("e", c_int32), ("d", Device)]
+
+
+class Value(ctypes.Structure):
+    """tensor_value."""
+
+    _fields_ = [("kind", c_int32), ("length", c_int64), ("content", Content)]
+
+
+c_free = bind("tensor_value_free", POINTER(Value))
+
+
+class Unsupported(Exception):
+    """An argument has a class that no tensor_value represents."""
+
+
+def _set_list(value: Value, items: Any, kept: list[Any]) -> None:
+    kinds = {type(item) for item in items}
+    if kinds <= {int, bool} and bool not in kinds:
+        value.kind, made = INTS, (c_int64 * len(items))(*items)
+    elif kinds == {bool}:
+        value.kind, made = BOOLS, (c_bool * len(items))(*items)
+    elif kinds <= {int, float}:
+        value.kind, made = FLOATS, (c_double * len(items))(*items)
+    elif kinds <= {Tensor, type(None)}:
+        value.kind, made = TENSORS, (c_void_p * len(items))(*[None if item is None else item._h for item in items])
+    elif kinds == {str}:
+        value.kind, made = STRINGS, (c_char_p * len(items))(*[item.encode() for item in items])
+    elif kinds <= {int, float, complex, bool}:
+        value.kind, made = SCALARS, (Scalar * len(items))(*[Scalar.of(item) for item in items])
+    else:
+        raise Unsupported
+    kept += [items, made]
+    value.length, value.content.p = len(items), ctypes.addressof(made)
+
+
+def set_value(value: Value, given: Any, kept: list[Any]) -> None:
+    """Stores an argument. Its memory is valid while `kept` is. Raises Unsupported for other classes than call_operator names."""
+    kind = type(given)
+    if given is None:
+        value.kind = NONE
+    elif kind is Tensor:
+        value.kind, value.content.p = TENSOR, given._h
+    elif kind is bool:
+        value.kind, value.content.b = BOOL, given
+    elif kind is int and -(2**63) <= given < 2**63:
+        value.kind, value.content.i = INT, given
+    elif kind is int and 0 <= given < 2**64:
+        value.kind, value.content.u = UINT, given
+    elif kind is float:
+        value.kind, value.content.f = FLOAT, given
+    elif kind is complex:
+        value.kind, value.content.c = COMPLEX, (c_double * 2)(given.real, given.imag)
+    elif kind is str and "\0" not in given:
+        text = given.encode()
+        kept.append(text)
+        value.kind, value.content.p = STRING, ctypes.cast(c_char_p(text), c_void_p).value
+    elif kind is dtypes.dtype:
+        value.kind, value.content.e = DTYPE, given.code
+    elif kind is dtypes.layout or kind is dtypes.memory_format:
+        value.kind, value.content.e = LAYOUT if kind is dtypes.layout else FORMAT, given.code
+    elif kind is _device:
+        set_value(value, str(given), kept)
+    elif kind is Generator:
+        value.kind, value.content.p = GENERATOR, given._h
+    elif kind is list or kind is tuple:
+        _set_list(value, given, kept)
+    else:
+        raise Unsupported
+
+
+def take_result(value: Value) -> Any:
+    """Returns a result, and frees what the returned object does not own."""
+    try:
+        return _read_result(value)
+    finally:
+        c_free(byref(value))
+
+
+def _read_result(value: Value) -> Any:
+    kind, content = value.kind, value.content
+    if kind == TENSOR:
+        value.kind = NONE  # the tensor owns the handle
+        return wrap(content.p)
+    if kind == TENSORS:
+        handles = ctypes.cast(content.p, POINTER(c_void_p))
+        made = [None if handles[i] is None else wrap(handles[i]) for i in range(value.length)]
+        for i in range(value.length):
+            handles[i] = None
+        return made
+    if kind == INTS:
+        return [ctypes.cast(content.p, POINTER(c_int64))[i] for i in range(value.length)]
+    if kind == STRINGS:
+        return [ctypes.cast(content.p, POINTER(c_char_p))[i].decode() for i in range(value.length)]
+    if kind == STRING:
+        return ctypes.cast(content.p, c_char_p).value.decode()  # type: ignore[union-attr]
+    if kind == COMPLEX:
+        return complex(content.c[0], content.c[1])
+    if kind == DTYPE:
+        return dtypes.DTYPES[content.e]
+    if kind == DEVICE:
+        raise Unsupported
+    return {INT: content.i, UINT: content.u, FLOAT: content.f, BOOL: content.b}.get(kind)
