@@ -25,6 +25,17 @@ typedef struct lt_temporaries {
     if (!(temporaries)->status) (temporaries)->status = (call); \
   } while (0)
 
+// Stores the tensor that a call made, unless it failed; returns the status.
+static inline tensor_status lt_set_result(tensor_status status, tensor_t *made, lt_value *r) {
+  if (!status) r->pointer = made;
+  return status;
+}
+// Returns the tensor that a call stores at &made as the result r.
+#define RETURN_TENSOR(call)              \
+  tensor_t *made = NULL;                 \
+  const tensor_status returned = (call); \
+  return lt_set_result(returned, made, r)
+
 void lt_hold(lt_temporaries *t, tensor_t *tensor);
 // Moves a temporary tensor to a result; NULL to none.
 void lt_return(lt_temporaries *t, tensor_t *tensor, lt_value *result);

@@ -46,16 +46,6 @@ tensor_status lt_reject(tensor_status status, const char *format, ...) {
   return status;
 }
 
-static tensor_status give(tensor_status status, tensor_t *made, lt_value *r) {
-  if (!status) r->pointer = made;
-  return status;
-}
-
-#define GIVE(call)                       \
-  tensor_t *made = NULL;                 \
-  const tensor_status returned = (call); \
-  return give(returned, made, r)
-
 // ------------------------------------------------------------------------------------------
 // metadata
 
@@ -165,7 +155,8 @@ tensor_status lt_compute_is_signed(lt_value *a, lt_value *r) {
 tensor_status lt_compute_alias(lt_value *a, lt_value *r) {
   const tensor_status status = check_tensor(a);
   if (status) return status;
-  GIVE(tensor_expand(a->pointer, tensor_sizes(a->pointer), tensor_dim(a->pointer), false, &made));
+  RETURN_TENSOR(
+      tensor_expand(a->pointer, tensor_sizes(a->pointer), tensor_dim(a->pointer), false, &made));
 }
 tensor_status lt_compute_lift_fresh(lt_value *a, lt_value *r) { return lt_compute_alias(a, r); }
 tensor_status lt_compute_lift(lt_value *a, lt_value *r) { return lt_compute_alias(a, r); }
@@ -186,9 +177,9 @@ static tensor_status convert_like(const lt_value *a, bool non_blocking, bool cop
   const tensor_status status = check_tensor(a + 1);
   if (status) return status;
   const tensor_t *other = a[1].pointer;
-  GIVE(tensor_to_options(a[0].pointer, tensor_get_dtype(other), TENSOR_LAYOUT_NONE,
-                         tensor_get_device(other), non_blocking, copy, (tensor_memory_format)format,
-                         &made));
+  RETURN_TENSOR(tensor_to_options(a[0].pointer, tensor_get_dtype(other), TENSOR_LAYOUT_NONE,
+                                  tensor_get_device(other), non_blocking, copy,
+                                  (tensor_memory_format)format, &made));
 }
 tensor_status lt_compute_type_as(lt_value *a, lt_value *r) {
   return convert_like(a, false, false, TENSOR_FORMAT_NONE, r);
@@ -197,9 +188,9 @@ tensor_status lt_compute_to_other(lt_value *a, lt_value *r) {
   return convert_like(a, a[2].i != 0, a[3].i != 0, a[4].i, r);
 }
 tensor_status lt_compute_chalf(lt_value *a, lt_value *r) {
-  GIVE(tensor_to_options(a[0].pointer, TENSOR_COMPLEX32, TENSOR_LAYOUT_NONE,
-                         tensor_device_default(), false, false, (tensor_memory_format)a[1].i,
-                         &made));
+  RETURN_TENSOR(tensor_to_options(a[0].pointer, TENSOR_COMPLEX32, TENSOR_LAYOUT_NONE,
+                                  tensor_device_default(), false, false,
+                                  (tensor_memory_format)a[1].i, &made));
 }
 
 // -------------------------------------------------------------------------------------------
@@ -216,7 +207,7 @@ tensor_status lt_compute_index_Tensor(lt_value *a, lt_value *r) {
   tensor_t *made = NULL;
   const tensor_status status = tensor_index_get(a[0].pointer, items, n, &made);
   free(items);
-  return give(status, made, r);
+  return lt_set_result(status, made, r);
 }
 tensor_status lt_compute__unsafe_index_Tensor(lt_value *a, lt_value *r) {
   return lt_compute_index_Tensor(a, r);
@@ -352,8 +343,8 @@ tensor_status lt_compute__assert_tensor_metadata(lt_value *a, lt_value *r) {
 }
 
 tensor_status lt_compute__is_all_true(lt_value *a, lt_value *r) {
-  GIVE(tensor_all(a->pointer, NULL, 0, false, &made));
+  RETURN_TENSOR(tensor_all(a->pointer, NULL, 0, false, &made));
 }
 tensor_status lt_compute__is_any_true(lt_value *a, lt_value *r) {
-  GIVE(tensor_any(a->pointer, NULL, 0, false, &made));
+  RETURN_TENSOR(tensor_any(a->pointer, NULL, 0, false, &made));
 }

@@ -5,15 +5,6 @@
 
 #include "composites.h"
 
-static tensor_status give(tensor_status status, tensor_t *made, lt_value *r) {
-  if (!status) r->pointer = made;
-  return status;
-}
-
-#define GIVE(call)                       \
-  tensor_t *made = NULL;                 \
-  const tensor_status returned = (call); \
-  return give(returned, made, r)
 #define LIST(v) (v).list.data, (v).list.length
 
 static tensor_dtype dtype_of(const lt_value *a) { return tensor_get_dtype(a->pointer); }
@@ -56,7 +47,7 @@ static tensor_status convolve(const lt_value *a, const tensor_t *input, const te
 }
 
 tensor_status lt_compute_convolution(lt_value *a, lt_value *r) {
-  GIVE(convolve(a, a[0].pointer, a[1].pointer, a[2].pointer, &made));
+  RETURN_TENSOR(convolve(a, a[0].pointer, a[1].pointer, a[2].pointer, &made));
 }
 tensor_status lt_compute_convolution_overrideable(lt_value *a, lt_value *r) {
   return lt_compute_convolution(a, r);
@@ -105,9 +96,9 @@ static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bo
     scaled = factor && floor((double)from[i + 2] * *factor) == (double)size[i];
     if (scaled) factors[i] = *factor;
   }
-  GIVE(tensor_nn_interpolate(a[0].pointer, scaled ? NULL : size, scaled ? 0 : n,
-                             scaled ? factors : NULL, scaled ? n : 0, mode, align, -1, antialias,
-                             &made));
+  RETURN_TENSOR(tensor_nn_interpolate(a[0].pointer, scaled ? NULL : size, scaled ? 0 : n,
+                                      scaled ? factors : NULL, scaled ? n : 0, mode, align, -1,
+                                      antialias, &made));
 }
 
 #define RESIZE(name, mode, aligns, antialias)                 \
@@ -131,10 +122,11 @@ RESIZE(_upsample_bicubic2d_aa, "bicubic", true, true)
 // activations
 
 tensor_status lt_compute__softmax(lt_value *a, lt_value *r) {
-  GIVE(tensor_softmax(a[0].pointer, a[1].i, a[2].i ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &made));
+  RETURN_TENSOR(
+      tensor_softmax(a[0].pointer, a[1].i, a[2].i ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &made));
 }
 tensor_status lt_compute__log_softmax(lt_value *a, lt_value *r) {
-  GIVE(
+  RETURN_TENSOR(
       tensor_log_softmax(a[0].pointer, a[1].i, a[2].i ? TENSOR_FLOAT32 : TENSOR_DTYPE_NONE, &made));
 }
 
@@ -269,7 +261,7 @@ tensor_status lt_compute__fft_r2c(lt_value *a, lt_value *r) {
 }
 tensor_status lt_compute__fft_c2c(lt_value *a, lt_value *r) {
   const double factor = factor_of(a[2].i, count_points(a[0].pointer, LIST(a[1])));
-  GIVE(tensor_fft_c2c(a[0].pointer, LIST(a[1]), a[3].i != 0, factor, &made));
+  RETURN_TENSOR(tensor_fft_c2c(a[0].pointer, LIST(a[1]), a[3].i != 0, factor, &made));
 }
 tensor_status lt_compute__fft_c2r(lt_value *a, lt_value *r) {
   const int64_t n = a[1].list.length, *dim = a[1].list.data;
@@ -286,8 +278,8 @@ tensor_status lt_compute__fft_c2r(lt_value *a, lt_value *r) {
 
 // Frames are not centered.
 tensor_status lt_compute_stft(lt_value *a, lt_value *r) {
-  GIVE(tensor_stft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, false, "constant",
-                   a[5].i != 0, (int32_t)a[6].i, (int32_t)a[7].i, (int32_t)a[8].i, &made));
+  RETURN_TENSOR(tensor_stft(a[0].pointer, a[1].i, a[2].i, a[3].i, a[4].pointer, false, "constant",
+                            a[5].i != 0, (int32_t)a[6].i, (int32_t)a[7].i, (int32_t)a[8].i, &made));
 }
 
 // ------------------------------------------------------------------------------------------
