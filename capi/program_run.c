@@ -178,9 +178,14 @@ static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char 
   return w;
 }
 
-// Another handle of a tensor, or the number itself.
+// Another handle of a tensor, a copy of a string, or the number itself.
 static bool duplicate(run *r, const char *step, const tensor_value *from, tensor_value *to) {
   *to = *from;
+  if (from->kind == TENSOR_VALUE_STRING) {
+    if ((to->as.string = strdup(from->as.string))) return true;
+    fail(r, step, "there is no memory for a string");
+    return false;
+  }
   if (from->kind != TENSOR_VALUE_TENSOR) return true;
   if (tensor_detach(from->as.tensor, &to->as.tensor) == TENSOR_OK) return true;
   fail(r, step, "%s", tensor_last_error());

@@ -103,7 +103,10 @@ static tensor_status give_outputs(tensor_value *outputs, int32_t m, lt_value *a)
   *text = 0;
   for (int32_t i = 0; i < m; i++) {
     to += write_output(&outputs[i], to, room - (size_t)(to - text));
-    if (outputs[i].kind == TENSOR_VALUE_TENSOR) tensors[n++] = outputs[i].as.tensor;
+    if (outputs[i].kind == TENSOR_VALUE_TENSOR)
+      tensors[n++] = outputs[i].as.tensor;
+    else
+      tensor_value_free(&outputs[i]);
   }
   a[0].list.data = tensors, a[0].list.length = n;
   a[1].pointer = text;
