@@ -1,4 +1,5 @@
 // Execution of exported programs.
+#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

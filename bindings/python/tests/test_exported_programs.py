@@ -267,6 +267,13 @@ def test_constant_inputs_must_be_equal():
             module(torch.ones(3), *values)
 
 
+def test_outputs_can_be_strings():
+    module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y", {"as_string": "mean"}])
+    for _ in range(3):  # each result owns its memory
+        total, text = module(torch.ones(3))
+        assert total.item() == 3 and text == "mean"
+
+
 def test_wrong_inputs_are_named():
     module = opened(chain()).module()
     for bad, text in [
