@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "closest.h"
 #include "export.h"
 
 // ------------------------------------------------------------------------------------------

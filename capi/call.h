@@ -104,8 +104,6 @@ bool lt_convert(const lt_target *target, const lt_formal *f, const tensor_value 
 __attribute__((format(printf, 4, 5))) void lt_explain(lt_problem *problem, tensor_status code,
                                                       const char *argument, const char *format,
                                                       ...);
-// Returns the number of edits between two strings; a larger number than `most` if there are more.
-int lt_edit_distance(const char *a, const char *b, int most);
 // Writes a value for people, as in an error message.
 void lt_show_value(const tensor_value *value, char *to, size_t room);
 

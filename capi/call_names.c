@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "aten.h"
+#include "closest.h"
 #include "export.h"
 #include "restart.h"
 
@@ -43,25 +44,6 @@ static const lt_family *add_known(const lt_family *family) {
   while (!atomic_compare_exchange_weak_explicit(bucket, &e->next, e, memory_order_release,
                                                 memory_order_relaxed));
   return family;
-}
-
-int lt_edit_distance(const char *a, const char *b, int most) {
-  enum { LONGEST = 96 };
-  const int n = (int)strlen(a), m = (int)strlen(b);
-  int row[LONGEST + 1];
-  if (n > LONGEST || m > LONGEST || abs(n - m) > most) return most + 1;
-  for (int j = 0; j <= m; j++) row[j] = j;
-  for (int i = 1; i <= n; i++) {
-    int before = row[0];
-    row[0] = i;
-    for (int j = 1; j <= m; j++) {
-      const int replaced = before + (a[i - 1] != b[j - 1]);
-      before = row[j];
-      const int least = row[j - 1] < row[j] ? row[j - 1] : row[j];
-      row[j] = replaced < least + 1 ? replaced : least + 1;
-    }
-  }
-  return row[m];
 }
 
 // --------------------------------------------------------------------------------------- overloads
