@@ -20,7 +20,7 @@ def test_sums_with_products_are_sparse(layout):
     hybrid = torch.hspmm(s, b)
     assert (hybrid.sparse_dim(), hybrid.dense_dim(), hybrid.indices().tolist()) == (1, 1, [[0, 1]])
     assert torch.equal(hybrid.values(), (d @ b)[:2]) and hybrid.is_coalesced()
-    with pytest.raises(RuntimeError, match=r"sspaddmm: self must have the sizes \[3, 2\] of the product, but got \[3, 3\]"):
+    with pytest.raises(RuntimeError, match=r"sspaddmm: input must have the sizes \[3, 2\] of the product, but got \[3, 3\]"):
         torch.sspaddmm(s, s, b)
     with pytest.raises(RuntimeError, match="hspmm: expected a sparse tensor as operand 1, but got layout strided"):
         torch.hspmm(d, b)

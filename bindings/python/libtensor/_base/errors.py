@@ -78,11 +78,16 @@ def guarded(function):
     return guard
 
 
+# The library's name of the first argument, which Python's functions call `input`. Quoted words and parts of paths are values.
+SELF = re.compile(r"""(?<![\w.`"'/])self(?!\w|[`"'/]|\.\w)""")
+
+
 def failure(status):
     """Returns the exception of the failed call of this thread."""
     if status == CALLBACK and raised.error:
         return raised.take()
     kind, message, number = KINDS.get(status, RuntimeError), last_error().decode("utf-8", "replace"), last_errno()
+    message = SELF.sub("input", message)
     if kind is ForkedError:
         message += SPAWN
     return kind(number, message) if number else kind(message)  # with its errno, an OSError is a FileNotFoundError and so on
