@@ -5487,8 +5487,8 @@ export class Tensor extends Handle {
    * Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
    * positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the other
+   * operands must be broadcastable to that shape.
    *
    * Dtypes: bool, integers and floats.
    */

@@ -199,7 +199,8 @@ func inPlace(o *schema.Operator, inplace bool, argument func(string) string) str
 		errors = append(errors, "the result is converted to that dtype, with 1 for true")
 	}
 	if n := len(operands(o)); n > 1 && o.Tagged("elementwise") {
-		if rule := o.Promotion; rule == "promote" || rule == "promote_float" {
+		promotes := o.Promotion == "promote" || o.Promotion == "promote_float"
+		if promotes && !strings.Contains(strings.Join(strings.Fields(o.Doc), " "), "dtypes must be equal") {
 			errors = append(errors, "a promoted dtype of a higher category is an error")
 		}
 		errors = append(errors, "the other operands must be broadcastable to that shape")

@@ -424,19 +424,19 @@ func (c *code) function(f *pyFunction) {
 func (f *pyFunction) document() *schema.Operator {
 	first := f.overloads[0]
 	if len(f.overloads) == 1 {
-		return &schema.Operator{Doc: first.text() + "\n\n" + first.facts() + "\n\n" + paragraphs(f.shared()), Example: first.example(f.module)}
+		return &schema.Operator{Doc: joinTexts(first.text(), first.facts(), paragraphs(f.shared())), Example: first.example(f.module)}
 	}
 	all := &schema.Operator{}
 	for i, v := range f.overloads {
-		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), v.text())
+		all.Doc = joinTexts(all.Doc, fmt.Sprintf("%s(%s)\n%s", f.name, v.describe(), v.text()))
 		if facts := v.facts(); i == len(f.overloads)-1 || facts != f.overloads[i+1].facts() {
-			all.Doc += facts + "\n\n"
+			all.Doc = joinTexts(all.Doc, facts)
 		}
 		if example := v.example(f.module); !strings.Contains(all.Example, example) {
 			all.Example += example
 		}
 	}
-	all.Doc += paragraphs(f.shared())
+	all.Doc = joinTexts(all.Doc, paragraphs(f.shared()))
 	return all
 }
 

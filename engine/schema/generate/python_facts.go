@@ -30,6 +30,15 @@ func paragraphs(list ...string) string {
 	return strings.Join(kept, "\n\n")
 }
 
+// joinTexts returns the texts that are not empty, with a blank line between them.
+func joinTexts(texts ...string) string {
+	texts = slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
+	for i, text := range texts {
+		texts[i] = strings.TrimRight(text, "\n")
+	}
+	return strings.Join(texts, "\n\n")
+}
+
 // shared returns a paragraph about the arguments that have the same meaning in all operators, and about the methods.
 func (f *pyFunction) shared() string {
 	if f.replaced {

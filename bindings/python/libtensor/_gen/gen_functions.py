@@ -7769,8 +7769,6 @@ def int_repr(input):
     """Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32. Other tensors are
     an error.
 
-
-
     It is also a method, `Tensor.int_repr()`.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).int_repr()
@@ -7782,8 +7780,6 @@ def int_repr(input):
 def q_scale(input):
     """Returns the scale of a tensor quantized per tensor. Other tensors are an error.
 
-
-
     It is also a method, `Tensor.q_scale()`.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_scale()
@@ -7794,8 +7790,6 @@ def q_scale(input):
 @_operator("q_zero_point")
 def q_zero_point(input):
     """Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
-
-
 
     It is also a method, `Tensor.q_zero_point()`.
 
@@ -7809,8 +7803,6 @@ def q_per_channel_scales(input):
     """Returns a copy of the scales of a tensor quantized per channel, in float64. Other tensors are an
     error.
 
-
-
     It is also a method, `Tensor.q_per_channel_scales()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_scales()
@@ -7823,8 +7815,6 @@ def q_per_channel_zero_points(input):
     """Returns a copy of the zero points of a tensor quantized per channel, in int64. Other tensors are
     an error.
 
-
-
     It is also a method, `Tensor.q_per_channel_zero_points()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_zero_points()
@@ -7835,8 +7825,6 @@ def q_per_channel_zero_points(input):
 @_operator("q_per_channel_axis")
 def q_per_channel_axis(input):
     """Returns the channel dimension of a tensor quantized per channel. Other tensors are an error.
-
-
 
     It is also a method, `Tensor.q_per_channel_axis()`.
 
@@ -7881,8 +7869,6 @@ def make_per_channel_quantized_tensor(input, scale, zero_point, axis):
 def empty_affine_quantized(size, *more, dtype=None, layout=None, device=None, scale=1.0, zero_point=0):
     """Creates an uninitialized quantized tensor with one scale and zero point.
 
-
-
     The items of `size` can be separate arguments.
     """
 
@@ -7891,8 +7877,6 @@ def empty_affine_quantized(size, *more, dtype=None, layout=None, device=None, sc
 def empty_per_channel_affine_quantized(size, *more, scales, zero_points, axis, dtype=None, layout=None, device=None):
     """Creates an uninitialized quantized tensor with a scale and a zero point for each index of
     dimension `axis`.
-
-
 
     The items of `size` can be separate arguments.
     """
@@ -11070,8 +11054,8 @@ def heaviside_(input, values):
     """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
     positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change: the other operands
+    must be broadcastable to that shape.
 
     Dtypes: bool, integers and floats.
 
