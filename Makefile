@@ -23,6 +23,7 @@ BUILD := build$(ARCH:%=/%)
 LIB := $(BUILD)/libtensor.so
 DIRECT := $(BUILD)/libtensor_direct.so
 STATIC := $(BUILD)/libtensor.a
+TENSOR_RUN := $(BUILD)/tensor-run
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 # The OpenBLAS of the library: bundled (downloaded with pip, and installed next to it), or the system's.
@@ -91,14 +92,14 @@ test-all: tools ## Set everything up and run every suite, with the kernels of al
 	@$(FETCHING) setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 	@.ci/suites.py $(JOBS) $(MAKEOVERRIDES) $(patsubst %,suite-%,$(SLOW) $(filter-out laws-sample,$(QUICK)))
 
-setup: tools $(LIB) $(VENV)/installed $(VENV)/tests ## Build the library and a virtual environment with the package and the test dependencies
+setup: tools $(LIB) $(TENSOR_RUN) $(VENV)/installed $(VENV)/tests ## Build the library and a virtual environment with the package and the test dependencies
 
 tools:
 	@.ci/check_tools
 
 # ------------------------------------------------------------------------------------------------------------- building
 
-lib: $(LIB) $(DIRECT) ## Build the shared libraries
+lib: $(LIB) $(DIRECT) $(TENSOR_RUN) ## Build the shared libraries and tensor-run, which runs exported programs
 
 # The library contains the kernels of all CPU tiers, for any processor; TIERS=native excludes those of tiers that this processor does not use, which
 # saves most of a first build. The demo does that if there is no complete library yet.
@@ -126,6 +127,12 @@ library: $(CUDA)/lib/libcuda.a | $(if $(BLAS),,system-openblas)
 $(STATIC): $(LIB) capi/archive capi/tensor.map
 	@echo "building $@"
 	@GO_BUILD="$(GO_BUILD)" capi/archive $@ -tags "$(TAGS)"
+
+# tensor-run, which finds the library in the folder RUNPATH.
+LINK_TENSOR_RUN = $(CC) -std=c11 -O2 -s -Wall -Wextra -Werror $(CFLAGS) -Iinclude capi/run/tensor_run.c -L$(BUILD) -ltensor $(if $(RUNPATH),-Wl$(comma)-rpath$(comma)'$(RUNPATH)')
+$(TENSOR_RUN): RUNPATH = $$ORIGIN
+$(TENSOR_RUN): capi/run/tensor_run.c include/tensor.h | $(LIB)
+	@$(LINK_TENSOR_RUN) -o $@
 
 # The OpenBLAS that the library loads from its folder, unless it uses the system's.
 openblas: $(or $(BLAS),system-openblas)
@@ -240,12 +247,14 @@ FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")
 placed:
 	$(foreach name,PREFIX LIBDIR,$(if $(filter /%,$($(name))),,$(error $(name) is "$($(name))"; it must be a whole path, such as /usr/local$(if $(filter LIBDIR,$(name)),/lib64))))@:
 
-install: placed $(LIB) $(STATIC) licenses ## Install headers, libraries, CUDA kernels, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, default PREFIX/lib)
-	install -d "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+install: RUNPATH = $(if $(RPATH),$$ORIGIN/$(shell realpath -m --relative-to "$(PREFIX)/bin" "$(LIBDIR)"))
+install: placed $(LIB) $(STATIC) licenses ## Install headers, libraries, tensor-run, CUDA kernels, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, default PREFIX/lib)
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	install -m 644 include/tensor.h include/tensor.hpp "$(DESTDIR)$(PREFIX)/include/"
 	install -m 644 include/tensor/*.hpp "$(DESTDIR)$(PREFIX)/include/tensor/"
 	install -m 755 $(LIB) "$(DESTDIR)$(LIBDIR)/libtensor.so.$(VERSION)"
 	install -m 644 $(STATIC) "$(DESTDIR)$(LIBDIR)/"
+	$(LINK_TENSOR_RUN) -o "$(DESTDIR)$(PREFIX)/bin/tensor-run"
 	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
 	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libtensor.so"
 	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(LIBDIR)/")
@@ -258,7 +267,7 @@ install: placed $(LIB) $(STATIC) licenses ## Install headers, libraries, CUDA ke
 uninstall: placed ## Remove the files that make install with the same PREFIX, LIBDIR and DESTDIR installed
 	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(PREFIX)/include/tensor.hpp" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
 	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.a libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
-	rm -f $(addprefix "$(DESTDIR)$(PREFIX)"/,$(wildcard include/tensor/*.hpp))
+	rm -f $(addprefix "$(DESTDIR)$(PREFIX)"/,bin/tensor-run $(wildcard include/tensor/*.hpp))
 	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" $(addprefix "$(DESTDIR)$(PREFIX)/share"/,licenses/libtensor libtensor-cuda)
 	-rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(PREFIX)/include/tensor" 2> /dev/null
 
@@ -307,14 +316,14 @@ suite-operators: setup
 test-install: suite-install suite-packages ## Programs built against an installed prefix (cc, pkg-config, CMake); the contents of each package; the README's commands
 
 suite-install: setup $(ADDON)
-	$(SUITE) $(LIB) $(BLAS) capi/archive include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
+	$(SUITE) $(LIB) $(BLAS) capi/archive capi/run include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
 
 suite-packages: setup $(ADDON)
 	$(SUITE) $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: suite-python suite-python-slow suite-python-asan ## The Python package, with the reference cases
 
-PYTHON_SUITE = $(SUITE) $(PACKAGE) README.md docs examples bindings/node engine/serial/testdata -- $(PYTEST) $(PROCESSES) -c bindings/python/pyproject.toml bindings/python/tests
+PYTHON_SUITE = $(SUITE) $(PACKAGE) $(TENSOR_RUN) README.md docs examples bindings/node engine/serial/testdata -- $(PYTEST) $(PROCESSES) -c bindings/python/pyproject.toml bindings/python/tests
 suite-python: setup
 	$(PYTHON_SUITE) -m "not slow"
 

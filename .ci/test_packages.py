@@ -248,6 +248,7 @@ def test_tarball(dist, tmp_path):
     accounted_for(tmp_path)
     links_lead_somewhere(tmp_path)
     consume(prefix, prefix / "lib")
+    assert run(prefix / "bin/tensor-run", "--version") == "libtensor 0.1.0\n"
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="there are Debian packages on Debian alone")
@@ -268,6 +269,8 @@ def test_deb(dist, tmp_path):
     loads_with_older_glibc(tmp_path)
     assert "rpath" not in (library.parent / "pkgconfig/tensor.pc").read_text()  # the system finds it
     consume(tmp_path, library.parent, LD_LIBRARY_PATH=str(library.parent))
+    assert run(tmp_path / "usr/bin/tensor-run", "--version", LD_LIBRARY_PATH=str(library.parent)) == "libtensor 0.1.0\n"
+    assert not re.search("R(UN)?PATH", run("readelf", "-d", tmp_path / "usr/bin/tensor-run"))
 
 
 def test_kernels_of_devices(dist, tmp_path):

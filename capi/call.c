@@ -7,8 +7,7 @@
 #include "closest.h"
 #include "export.h"
 
-// ------------------------------------------------------------------------------------------
-// binding
+// --------------------------------------------------------------------------------------- binding
 
 static int find_formal(const lt_target *t, const char *name) {
   for (int i = 0; i < t->count; i++)
@@ -96,8 +95,7 @@ tensor_status lt_bind(const lt_target *t, const tensor_value *values, const char
   return TENSOR_OK;
 }
 
-// ----------------------------------------------------------------------------------------
-// execution
+// ------------------------------------------------------------------------------------- execution
 
 static void set_result(char kind, const lt_value *v, tensor_value *to) {
   *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
@@ -282,8 +280,7 @@ tensor_status lt_execute(const lt_bound *b, tensor_value *results, int32_t *coun
   return TENSOR_OK;
 }
 
-// ---------------------------------------------------------------------------------------------
-// calls
+// ----------------------------------------------------------------------------------------- calls
 
 static void describe_arguments(const tensor_value *values, const char *const *keywords,
                                int32_t count, char *to, size_t room) {

@@ -108,8 +108,7 @@ void lt_show_value(const tensor_value *v, char *to, size_t room) {
   }
 }
 
-// -------------------------------------------------------------------------------------------
-// memory
+// ---------------------------------------------------------------------------------------- memory
 
 // Allocates n numbers of 8 bytes, which are freed with the bound call; NULL if there is no memory.
 static void *take(lt_bound *b, int64_t n) {
@@ -134,8 +133,7 @@ void lt_release_bound(lt_bound *b) {
   }
 }
 
-// ---------------------------------------------------------------------------------------
-// conversion
+// ------------------------------------------------------------------------------------ conversion
 
 static bool read_scalar(const tensor_value *v, tensor_scalar *to) {
   switch (v->kind) {

@@ -8,8 +8,7 @@
 
 #include "handle.h"
 
-// ---------------------------------------------------------------------------------------
-// temporaries
+// ----------------------------------------------------------------------------------- temporaries
 
 void lt_hold(lt_temporaries *t, tensor_t *tensor) {
   enum { ROOM = sizeof t->held / sizeof *t->held };
@@ -46,8 +45,7 @@ tensor_status lt_reject(tensor_status status, const char *format, ...) {
   return status;
 }
 
-// ------------------------------------------------------------------------------------------
-// metadata
+// -------------------------------------------------------------------------------------- metadata
 
 // Checks a handle, which the getters of the header do not.
 static tensor_status check_tensor(const lt_value *a) {
@@ -149,8 +147,7 @@ tensor_status lt_compute_is_signed(lt_value *a, lt_value *r) {
   return give_int(a, is, r);
 }
 
-// ------------------------------------------------------------------------------------ views and
-// copies
+// ------------------------------------------------------------------------------ views and copies
 
 tensor_status lt_compute_alias(lt_value *a, lt_value *r) {
   const tensor_status status = check_tensor(a);
@@ -193,8 +190,7 @@ tensor_status lt_compute_chalf(lt_value *a, lt_value *r) {
                                   (tensor_memory_format)a[1].i, &made));
 }
 
-// -------------------------------------------------------------------------------------------
-// indexing
+// -------------------------------------------------------------------------------------- indexing
 
 tensor_status lt_compute_index_Tensor(lt_value *a, lt_value *r) {
   const int64_t n = a[1].list.length;
@@ -268,8 +264,7 @@ tensor_status lt_compute_bernoulli_Tensor(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// ---------------------------------------------------------------------------------------------
-// checks
+// ---------------------------------------------------------------------------------------- checks
 
 static bool is_true(const tensor_scalar *s) {
   return s->kind >= TENSOR_SCALAR_FLOAT && s->kind != TENSOR_SCALAR_UINT

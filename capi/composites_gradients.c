@@ -90,8 +90,7 @@ DERIVATIVE(hardsigmoid_backward, tensor_nn_hardsigmoid(x[0], out))
 DERIVATIVE(hardtanh_backward, tensor_nn_hardtanh(x[0], a[2].scalar, a[3].scalar, out))
 DERIVATIVE(softplus_backward, tensor_nn_softplus(x[0], real_of(a + 2), real_of(a + 3), out))
 
-// ----------------------------------------------------------------------------- normalization,
-// embedding
+// ---------------------------------------------------------------------- normalization, embedding
 
 // The eps of the forward pass, which rstd = 1 / sqrt(var + eps) contains, does not matter where the
 // statistics are given: normalized = (input - mean) * rstd. The gradients are composed from it.
@@ -222,8 +221,7 @@ tensor_status lt_compute_embedding_dense_backward(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// -------------------------------------------------------------------------------------------
-// pooling
+// --------------------------------------------------------------------------------------- pooling
 
 // Adds the gradient at the indices of the last n dimensions.
 static tensor_status scatter_gradient(const lt_value *a, const tensor_t *indices, int64_t n,
@@ -248,8 +246,7 @@ tensor_status lt_compute_max_pool3d_with_indices_backward(lt_value *a, lt_value 
   return scatter_gradient(a, a[7].pointer, 3, r);
 }
 
-// ------------------------------------------------------------------------- derivatives by the
-// result
+// --------------------------------------------------------------------- derivatives by the result
 
 // grad_output * output * (1 - output)
 tensor_status lt_compute_sigmoid_backward(lt_value *a, lt_value *r) {
@@ -368,8 +365,7 @@ tensor_status lt_compute_native_dropout_backward(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// -------------------------------------------------------------------------------- derivatives of
-// views
+// -------------------------------------------------------------------------- derivatives of views
 
 // Copies the gradient to a part of a tensor of zeros.
 static tensor_status embed(const lt_value *a, bool slice, lt_value *r) {

@@ -9,8 +9,7 @@
 
 static tensor_dtype dtype_of(const lt_value *a) { return tensor_get_dtype(a->pointer); }
 
-// -----------------------------------------------------------------------------------------
-// convolution
+// ----------------------------------------------------------------------------------- convolution
 
 // input, weight, bias, stride, padding, dilation, transposed, output_padding, groups. The number of
 // dimensions is that of the weight.
@@ -79,8 +78,7 @@ tensor_status lt_compute_convolution_backward(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// ---------------------------------------------------------------------------------------
-// interpolation
+// --------------------------------------------------------------------------------- interpolation
 
 // Resizes `self`. The scales are the factors of coordinates if all are given and lead to the size.
 static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bool antialias,
@@ -118,8 +116,7 @@ RESIZE(upsample_bicubic2d, "bicubic", true, false)
 RESIZE(_upsample_bilinear2d_aa, "bilinear", true, true)
 RESIZE(_upsample_bicubic2d_aa, "bicubic", true, true)
 
-// ------------------------------------------------------------------------------------------
-// activations
+// ----------------------------------------------------------------------------------- activations
 
 tensor_status lt_compute__softmax(lt_value *a, lt_value *r) {
   RETURN_TENSOR(
@@ -209,8 +206,7 @@ tensor_status lt_compute_native_dropout(lt_value *a, lt_value *r) {
   return lt_finish(&t, r);
 }
 
-// -------------------------------------------------------------------------------------
-// normalization
+// --------------------------------------------------------------------------------- normalization
 
 // The running statistics are copies, and results.
 tensor_status lt_compute__native_batch_norm_legit_functional(lt_value *a, lt_value *r) {
@@ -282,8 +278,7 @@ tensor_status lt_compute_stft(lt_value *a, lt_value *r) {
                             a[5].i != 0, (int32_t)a[6].i, (int32_t)a[7].i, (int32_t)a[8].i, &made));
 }
 
-// ------------------------------------------------------------------------------------------
-// attention
+// ------------------------------------------------------------------------------------- attention
 
 // The scores: query @ key^T * scale, with the mask.
 static tensor_t *score(lt_temporaries *t, const tensor_t *query, const tensor_t *key,
@@ -369,8 +364,7 @@ tensor_status lt_compute__scaled_dot_product_efficient_attention(lt_value *a, lt
   return lt_finish(&t, r);
 }
 
-// ---------------------------------------------------------------------------------------------
-// losses
+// ---------------------------------------------------------------------------------------- losses
 
 // self, target, weight, reduction, ignore_index
 tensor_status lt_compute_nll_loss_forward(lt_value *a, lt_value *r) {
@@ -409,8 +403,7 @@ tensor_status lt_compute_nll_loss2d_forward(lt_value *a, lt_value *r) {
   return lt_compute_nll_loss_forward(a, r);
 }
 
-// ------------------------------------------------------------------------------------- embedding
-// bags
+// -------------------------------------------------------------------------------- embedding bags
 
 // weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
 // include_last_offset, padding_idx: -1 represents none

@@ -36,8 +36,7 @@ void tensor_list_lend(lt_list *l, void *memory, int64_t n) {
   l->items = l->at = l->end = memory, l->room = l->items + n;
 }
 
-// ------------------------------------------------------------------------------------------
-// storage
+// --------------------------------------------------------------------------------------- storage
 
 static int64_t width(const lt_list *l) { return l->held == LT_COMPLEX ? 2 : 1; }
 
@@ -87,8 +86,7 @@ static tensor_status widen(lt_list *l, lt_numbers kind) {
   return TENSOR_OK;
 }
 
-// --------------------------------------------------------------------------------------------
-// shape
+// ----------------------------------------------------------------------------------------- shape
 
 // Numbers written without a call count among those of the innermost list.
 static void settle(lt_list *l) {
@@ -160,8 +158,7 @@ static tensor_status expect_number(lt_list *l, const char *what) {
   return take_item(l), TENSOR_OK;
 }
 
-// ------------------------------------------------------------------------------------------
-// numbers
+// --------------------------------------------------------------------------------------- numbers
 
 // The range of an integer dtype.
 static void limits(tensor_dtype d, int64_t *low, uint64_t *high) {
@@ -315,8 +312,7 @@ tensor_status tensor_list_numbers(lt_list *l, const double *numbers, int64_t n) 
   return status;
 }
 
-// -------------------------------------------------------------------------------------------- the
-// end
+// --------------------------------------------------------------------------------------- the end
 
 // The dtype that numbers have together.
 static tensor_status infer(const lt_list *l, tensor_dtype *to) {
@@ -433,8 +429,7 @@ tensor_status tensor_list_end(lt_list *l, tensor_t **out) {
   return status;
 }
 
-// ------------------------------------------------------------------------------------------
-// reading
+// --------------------------------------------------------------------------------------- reading
 
 tensor_status tensor_hold(const tensor_t *self, void **data, int64_t *held) {
   if (!lt_resolve(self, LT_TENSOR, "hold", "self")) return TENSOR_ERROR_HANDLE;

@@ -9,8 +9,7 @@
 #include "export.h"
 #include "functions.h"
 
-// -----------------------------------------------------------------------------------------
-// operators
+// ------------------------------------------------------------------------------------- operators
 
 // Names of operators that libtensor lacks.
 typedef struct missing {
@@ -196,20 +195,7 @@ static tensor_status find_operators(lt_program *p) {
   return TENSOR_ERROR_NOT_IMPLEMENTED;
 }
 
-// ----------------------------------------------------------------------------------------- the
-// plan
-
-static const tensor_value_kind constant_kinds[] = {[LT_ARG_NONE] = TENSOR_VALUE_NONE,
-                                                   [LT_ARG_INT] = TENSOR_VALUE_INT,
-                                                   [LT_ARG_FLOAT] = TENSOR_VALUE_FLOAT,
-                                                   [LT_ARG_BOOL] = TENSOR_VALUE_BOOL,
-                                                   [LT_ARG_STRING] = TENSOR_VALUE_STRING};
-
-static tensor_value_kind kind_of(int64_t kind) {
-  return kind >= 0 && (size_t)kind < sizeof constant_kinds / sizeof *constant_kinds
-             ? constant_kinds[kind]
-             : TENSOR_VALUE_NONE;
-}
+// -------------------------------------------------------------------------------------- the plan
 
 static bool read_inputs(lt_program *p, const int64_t **at) {
   const int64_t *w = *at;
@@ -223,7 +209,8 @@ static bool read_inputs(lt_program *p, const int64_t **at) {
     v->name = p->text + *w++;
     v->dtype = TENSOR_DTYPE_NONE, v->shape = "";
     if (*w != LT_ARG_VALUE) {
-      v->kind = kind_of(*w);
+      v->constant = lt_program_constant(p, w);
+      v->kind = v->constant.kind;
       c->constant = w, c->value = -1;
       w = lt_skip_argument(w);
       continue;
@@ -256,8 +243,10 @@ static bool read_plan(lt_program *p) {
   if (!p->state || !p->state_values) return false;
   for (int64_t i = 0; i < p->state_count; i++, w += 3) {
     static const char *const roles[] = {"parameter", "buffer", "constant"};
-    p->state[i] = (tensor_program_value){p->text + w[0], TENSOR_VALUE_TENSOR,
-                                         tensor_get_dtype(p->tensors[i]), roles[w[1]], false};
+    p->state[i] = (tensor_program_value){.name = p->text + w[0],
+                                         .kind = TENSOR_VALUE_TENSOR,
+                                         .dtype = tensor_get_dtype(p->tensors[i]),
+                                         .shape = roles[w[1]]};
     p->state_values[i] = w[2];
   }
   p->symbol_count = *w++;
@@ -269,8 +258,10 @@ static bool read_plan(lt_program *p) {
   if (!p->outputs) return false;
   for (int64_t i = 0; i < p->output_count; i++, w += 3)
     p->outputs[i] =
-        (tensor_program_value){p->text + w[0], w[1] < 0 ? TENSOR_VALUE_NONE : TENSOR_VALUE_TENSOR,
-                               (tensor_dtype)w[1], p->text + w[2], false};
+        (tensor_program_value){.name = p->text + w[0],
+                               .kind = w[1] < 0 ? TENSOR_VALUE_NONE : TENSOR_VALUE_TENSOR,
+                               .dtype = (tensor_dtype)w[1],
+                               .shape = p->text + w[2]};
   p->mutation_count = *w++;
   p->mutations = w;
   p->block = w + p->mutation_count;

@@ -63,6 +63,9 @@ void lt_inherit_program(void *program);
 
 tensor_status lt_run_program(lt_program *p, const tensor_value *inputs, tensor_value *outputs);
 
+// Returns the value of an argument that does not depend on a run.
+tensor_value lt_program_constant(lt_program *p, const int64_t *w);
+
 // Reads an argument's words without evaluating it; returns what follows it.
 const int64_t *lt_skip_argument(const int64_t *w);
 

@@ -59,8 +59,7 @@ static double bits(int64_t word) {
   return f;
 }
 
-// ----------------------------------------------------------------------------------------
-// arguments
+// ------------------------------------------------------------------------------------- arguments
 
 const int64_t *lt_skip_argument(const int64_t *w) {
   switch (*w++) {
@@ -193,8 +192,7 @@ static bool duplicate(run *r, const char *step, const tensor_value *from, tensor
   return false;
 }
 
-// ------------------------------------------------------------------------------------------
-// symbolic numbers
+// ------------------------------------------------------------------------------ symbolic numbers
 
 static const char *const symbolic_names[] = {"add",
                                              "sub",
@@ -358,8 +356,7 @@ static const int64_t *run_numbers(run *r, const int64_t *w, const char *step) {
   return w + 1;
 }
 
-// --------------------------------------------------------------------------------------------
-// calls
+// ----------------------------------------------------------------------------------------- calls
 
 // Gives each value of the plan its result.
 static const int64_t *store_results(run *r, const int64_t *w, const char *step,
@@ -438,8 +435,7 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
   return store_results(r, w, step, family, results, count);
 }
 
-// ------------------------------------------------------------------------------------------
-// control flow
+// ---------------------------------------------------------------------------------- control flow
 
 // Runs a block, and stores its results in values of the caller; frees the block's values.
 static const int64_t *run_branch(run *r, const int64_t *w, const char *step,
@@ -587,8 +583,7 @@ static const int64_t *run_block(run *r, const int64_t *w) {
   return w;
 }
 
-// -------------------------------------------------------------------------------------------
-// inputs
+// ---------------------------------------------------------------------------------------- inputs
 
 // The sizes of a tensor as text.
 static void show_sizes(const tensor_t *t, char *to, size_t room) {
@@ -660,10 +655,18 @@ static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, 
   return true;
 }
 
+tensor_value lt_program_constant(lt_program *p, const int64_t *w) {
+  run r = {.p = p};
+  tensor_value v;
+  char *scratch = NULL;  // only lists use it
+  if (*w > LT_ARG_STRING) return (tensor_value){.kind = TENSOR_VALUE_NONE};
+  evaluate(&r, w, &v, &scratch);
+  return v;
+}
+
 static bool check_constant(run *r, int64_t i, const tensor_value *v) {
-  tensor_value expected;
-  char *scratch = r->scratch, shown[120], wanted[120], why[300];
-  evaluate(r, r->p->checks[i].constant, &expected, &scratch);
+  const tensor_value expected = r->p->inputs[i].constant;
+  char shown[120], wanted[120], why[300];
   bool same = expected.kind == v->kind;
   if (lt_is_number(&expected) && lt_is_number(v))
     same = lt_number_to_float(&expected) == lt_number_to_float(v) &&
@@ -699,8 +702,7 @@ static bool check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbo
   return reject(r, i, shown);
 }
 
-// ---------------------------------------------------------------------------------------------
-// runs
+// ------------------------------------------------------------------------------------------ runs
 
 // Takes the results of the program from the values, after it has copied those that change tensors.
 static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_value *outputs) {

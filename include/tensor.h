@@ -526,9 +526,10 @@ TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_opera
 
 // Describes an input, an output, a parameter, a buffer or a constant of a program. `kind` is
 // TENSOR_VALUE_TENSOR for a tensor. An input that had a constant value in the export (a number, a
-// bool, a string or no value) has the kind of that value, and requires this value. A number that
-// was exported as dynamic has the kind TENSOR_VALUE_INT, and accepts any number. An output that is
-// not a tensor has the kind TENSOR_VALUE_NONE. The strings belong to the program.
+// bool, a string or no value) has the kind of that value, and requires this value, `constant`. A
+// number that was exported as dynamic has the kind TENSOR_VALUE_INT, and accepts any number; its
+// `constant` is none. An output that is not a tensor has the kind TENSOR_VALUE_NONE. The strings
+// belong to the program.
 typedef struct tensor_program_value {
   const char *name;
   tensor_value_kind kind;
@@ -536,6 +537,7 @@ typedef struct tensor_program_value {
   const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]";
                        // in tensor_program_state "parameter", "buffer" or "constant"
   bool is_written;     // a run may write to this tensor
+  tensor_value constant;  // the value that a run requires of an input that was constant
 } tensor_program_value;
 
 // Loads a program that torch.export.save wrote (a .pt2 archive of PyTorch 2.9 or later). Weights

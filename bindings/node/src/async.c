@@ -27,8 +27,7 @@ typedef struct watch {
   job *job;
 } watch;
 
-// ------------------------------------------------------------------------------------------------
-// runs
+// ------------------------------------------------------------------------------------------ runs
 
 static void run(job *j) {
   j->status = lt_run(&j->call, j->default_dtype);
@@ -50,8 +49,7 @@ static void run_here(lt_job *base) {
   if (saving && !j->saving) tensor_pop_saved_tensors_hooks();
 }
 
-// ------------------------------------------------------------------------------------------------
-// operands
+// -------------------------------------------------------------------------------------- operands
 
 static void hold_operands(napi_env env, lt_env *e, lt_call *call) {
   for (int i = 0; i < call->held_count; i++) {
@@ -89,8 +87,7 @@ static bool runs_at_once(const job *j) {
   return false;
 }
 
-// ------------------------------------------------------------------------------------------------
-// the objects that the call returns
+// ------------------------------------------------------------- the objects that the call returns
 
 static int out_count(const lt_call *call) {
   return call->mode == LT_OUT ? call->op->result_count : 1;
@@ -114,8 +111,7 @@ static bool restore_outs(napi_env env, job *j) {
   return true;
 }
 
-// ------------------------------------------------------------------------------------------------
-// errors
+// ---------------------------------------------------------------------------------------- errors
 
 static napi_value take_exception(napi_env env) {
   napi_value error = NULL;
@@ -162,8 +158,7 @@ static void show_caller(napi_env env, job *j, napi_value error) {
   take_exception(env);
 }
 
-// ------------------------------------------------------------------------------------------------
-// ends
+// ------------------------------------------------------------------------------------------ ends
 
 static void delete_reference(napi_env env, napi_ref *ref) {
   if (*ref) napi_delete_reference(env, *ref);
@@ -295,8 +290,7 @@ static void close_async(void *data) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------
-// signals
+// --------------------------------------------------------------------------------------- signals
 
 // The listener of a job's AbortSignal: the promise is rejected at once; a job that waits never
 // runs.
@@ -364,8 +358,7 @@ static bool heed_signal(napi_env env, job *j, napi_value signal) {
          call_signal(env, j, j->base.e->watch) && lt_check_held(env, &j->call);
 }
 
-// ------------------------------------------------------------------------------------------------
-// calls
+// ----------------------------------------------------------------------------------------- calls
 
 // A promise that is rejected with the pending exception.
 static napi_value rejected(napi_env env) {

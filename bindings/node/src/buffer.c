@@ -10,8 +10,7 @@ static void open_letter(napi_env env, lt_letter *letter) {
 // The deleter of storages in ArrayBuffers: any thread.
 static void storage_freed(void *context) { lt_post(context); }
 
-// ------------------------------------------------------------------------------------------------------
-// loans
+// ----------------------------------------------------------------------------------------- loans
 
 // The data of an ArrayBuffer that data() returned: the storage, and the accounting of its memory.
 typedef struct lt_loan {
@@ -45,8 +44,7 @@ static const loan *find_loan(const lt_env *e, const void *address) {
   return l;
 }
 
-// -------------------------------------------------------------------------------------------------------
-// typed arrays in
+// ------------------------------------------------------------------------------- typed arrays in
 
 // The bytes of a typed array according to the runtime: properties of the object may be overwritten.
 typedef struct span {
@@ -165,8 +163,7 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
                 : lt_wrap(env, LT_TENSOR, t, NULL);
 }
 
-// ------------------------------------------------------------------------------------------------------
-// typed arrays out
+// ------------------------------------------------------------------------------ typed arrays out
 
 // The ArrayBuffer that a box has given out before and that still shows its elements, NULL without.
 static napi_value lent_before(napi_env env, const lt_box *box, const void *data, size_t bytes) {

@@ -26,8 +26,7 @@ typedef struct inputs {
   napi_value waiting;  // the object that a tensor is for, after the arguments; NULL without
 } inputs;
 
-// ----------------------------------------------------------------------------------------------------------
-// inputs
+// ---------------------------------------------------------------------------------------- inputs
 
 // Objects without own properties that are not options: Map, Date, instances.
 static bool is_plain(napi_env env, napi_value object) {
@@ -157,8 +156,7 @@ static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info,
   return true;
 }
 
-// ----------------------------------------------------------------------------------------------------------
-// binding
+// --------------------------------------------------------------------------------------- binding
 
 static int find_argument(const lt_overload *op, const char *name) {
   for (int i = 0; i < op->argument_count; i++)
@@ -401,8 +399,7 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
   return lt_check_held(env, call);
 }
 
-// ----------------------------------------------------------------------------------------------------------
-// results
+// --------------------------------------------------------------------------------------- results
 
 static napi_value list_result(napi_env env, lt_call *call, const lt_value *r) {
   tensor_t **items = (tensor_t **)r->list.data;
@@ -545,8 +542,7 @@ napi_value lt_results(napi_env env, lt_call *call) {
   return made ? object : NULL;
 }
 
-// ------------------------------------------------------------------------------------------------------
-// calls
+// ----------------------------------------------------------------------------------------- calls
 
 bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value *signal) {
   inputs in;

@@ -5,8 +5,7 @@
 
 #include "addon.h"
 
-// ------------------------------------------------------------------------------------------------
-// answers
+// --------------------------------------------------------------------------------------- answers
 
 static bool given_array(napi_env env, const lt_question *q, napi_value *array) {
   if (!lt_ok(env, napi_create_array_with_length(env, (size_t)q->given_count, array))) return false;
@@ -87,8 +86,7 @@ bool lt_answer(napi_env env, lt_question *q) {
   return answered;
 }
 
-// ------------------------------------------------------------------------------------------------
-// questions of the library
+// ---------------------------------------------------------------------- questions of the library
 
 static tensor_status ask(lt_question *q) {
   bool asked;

@@ -8,8 +8,7 @@ enum {
   REPORT_BYTES = 1 << 18  // V8 is told of external memory in steps of this
 };
 
-// ------------------------------------------------------------------------------------------------
-// the table
+// ------------------------------------------------------------------------------------- the table
 
 static lt_memory **place(const lt_env *e, uintptr_t base) {
   size_t hash = (size_t)((base >> 6) * 0x9e3779b97f4a7c15u >> 32);
@@ -69,8 +68,7 @@ static void set_bytes(napi_env env, lt_env *e, lt_memory *m, int64_t bytes) {
   m->bytes = bytes;
 }
 
-// ------------------------------------------------------------------------------------------------
-// boxes
+// ----------------------------------------------------------------------------------------- boxes
 
 static int64_t element_size(const tensor_t *t) { return tensor_dtype_size(tensor_get_dtype(t)); }
 
@@ -239,8 +237,7 @@ void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
   if (m && !m->buffer) set_bytes(env, e, m, base ? storage_bytes(box) : 0);
 }
 
-// ------------------------------------------------------------------------------------------------
-// claims
+// ---------------------------------------------------------------------------------------- claims
 
 // The bytes between the first and the last element of a box.
 static void span_of(const lt_box *box, const char **low, const char **high) {

@@ -5,8 +5,7 @@
 
 #include "addon.h"
 
-// ----------------------------------------------------------------------------------------------
-// runs
+// ------------------------------------------------------------------------------------------ runs
 
 // The inputs that are no tensors, and the kinds of the others, are lines of a text: t (the next of
 // the tensors), w (the next of the tensors that are written), i, f and b with a number, n, and s
@@ -169,8 +168,7 @@ static const lt_entry entry = {"programRun", &overload, 1, LT_AS_FUNCTION | LT_A
 static const lt_binding immediate = {"program.run", &entry, LT_FUNCTION, false, false};
 static const lt_binding queued = {"program.runAsync", &entry, LT_FUNCTION, false, true};
 
-// ----------------------------------------------------------------------------------------------
-// handles
+// --------------------------------------------------------------------------------------- handles
 
 static void free_program(napi_env env, void *program, void *hint) {
   (void)env, (void)hint;

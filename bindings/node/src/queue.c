@@ -47,8 +47,7 @@ static void take(lt_jobs *list, lt_job *j) {
   list->count--;
 }
 
-// ------------------------------------------------------------------------------------------------
-// modes
+// ----------------------------------------------------------------------------------------- modes
 
 static const char *const autocast_devices[] = {"cpu", "cuda"};
 
@@ -85,8 +84,7 @@ tensor_status lt_set_modes(const lt_modes *m) {
   return tensor_device_set_current((tensor_device){TENSOR_CUDA, m->current});
 }
 
-// ------------------------------------------------------------------------------------------------
-// questions
+// ------------------------------------------------------------------------------------- questions
 
 // The job that the thread runs, NULL for the environments' threads.
 static _Thread_local lt_job *current;
@@ -140,8 +138,7 @@ void lt_answer_asked(napi_env env, lt_env *e,
   lt_set_modes(&before);
 }
 
-// ------------------------------------------------------------------------------------------------
-// threads
+// --------------------------------------------------------------------------------------- threads
 
 // Wakes one thread at a time: it wakes the next where it leaves jobs, so that a thread that starts
 // many small calls need not.

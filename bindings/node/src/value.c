@@ -6,8 +6,7 @@
 #include "addon.h"
 #include "gen_names.h"
 
-// --------------------------------------------------------------------------------------------------------
-// looking
+// --------------------------------------------------------------------------------------- looking
 
 static bool look_bigint(napi_env env, napi_value value, lt_js *js) {
   int64_t i;
@@ -153,8 +152,7 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
   return look_object(env, value, js);
 }
 
-// ----------------------------------------------------------------------------------------------------------
-// words
+// ----------------------------------------------------------------------------------------- words
 
 static bool short_text(napi_env env, const lt_js *js, char *to, size_t room) {
   return js->kind == LT_JS_STRING && lt_short_text(env, js->value, to, room);
@@ -221,8 +219,7 @@ const char *lt_kind_name(const lt_js *js) {
   return js->kind == LT_JS_FLOAT ? float_name(js->scalar.value.f.re) : names[js->kind];
 }
 
-// --------------------------------------------------------------------------------------------------------
-// fitting
+// --------------------------------------------------------------------------------------- fitting
 
 static bool is_number(const lt_js *js) {
   return js->kind >= LT_JS_BOOL && js->kind <= LT_JS_COMPLEX;
@@ -326,8 +323,7 @@ void lt_describe(napi_env env, const lt_argument *argument, const lt_js *js, cha
     snprintf(to, room, "%s", lt_kind_name(js));
 }
 
-// ------------------------------------------------------------------------------------------------------
-// converting
+// ------------------------------------------------------------------------------------ converting
 
 static bool out_of_memory(napi_env env) {
   lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");

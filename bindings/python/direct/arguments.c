@@ -352,8 +352,7 @@ static bool absent(const lt_parameter *p, char kind, arguments *a, lt_value *v) 
   return kind != 'P' || make_operand(a, v);
 }
 
-// ------------------------------------------------------------------------- dimensions by their
-// names
+// --------------------------------------------------------------------- dimensions by their names
 
 static bool is_text(PyObject *o) { return o->type == &PyUnicode_Type; }
 

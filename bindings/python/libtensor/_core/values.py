@@ -92,12 +92,13 @@ def set_value(value: Value, given: Any, kept: list[Any]) -> None:
 def take_result(value: Value) -> Any:
     """Returns a result, and frees what the returned object does not own."""
     try:
-        return _read_result(value)
+        return read_value(value)
     finally:
         c_free(byref(value))
 
 
-def _read_result(value: Value) -> Any:
+def read_value(value: Value) -> Any:
+    """Returns the value of a tensor_value. A tensor takes over its handle."""
     kind, content = value.kind, value.content
     if kind == TENSOR:
         value.kind = NONE  # the tensor owns the handle

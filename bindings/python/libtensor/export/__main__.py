@@ -13,7 +13,7 @@ import libtensor as torch
 from .._core.tensor import Tensor
 from .._storages.files import readable
 from .program import ExportedProgram, Item, Program, read_text
-from .signature import read_signature, value_of
+from .signature import read_signature
 
 
 def inspect(path: str, graph: bool) -> int:
@@ -39,9 +39,9 @@ def inspect(path: str, graph: bool) -> int:
 
 
 def example(item: Item, symbols: dict[str, int]) -> Any:
-    """Returns a value for an input: zeros or ones, with sizes for symbols."""
+    """Returns a value for an input that is not constant: zeros or ones, with sizes for symbols."""
     if item.dtype is None:
-        return {"bool": True, "None": None, "float": 1.0, "str": ""}.get(item.kind, 1)
+        return 1
     sizes = [int(x) if x.isdigit() else symbols.get(x, 2) for x in item.shape.strip("[]").split(", ") if x]
     return torch.zeros(sizes, dtype=item.dtype) if item.dtype is torch.bool else torch.ones(sizes).to(item.dtype)
 
@@ -49,18 +49,13 @@ def example(item: Item, symbols: dict[str, int]) -> Any:
 def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) -> list[Any]:
     """Returns the flat inputs: tensors of .npy files in their order, and examples of the others."""
     tensors = [torch.load_npy(path) for path in paths]
-    values = [value_of(union["constant_input"]["value"]) if "constant_input" in union else None for union in flat_specs(loaded)]
     inputs = []
-    for item, value in zip(loaded.inputs, values, strict=True):
+    for item in loaded.inputs:
         if item.dtype is not None and tensors:
             inputs.append(tensors.pop(0))
         else:
-            inputs.append(example(item, symbols) if value is None and item.kind != "None" else value)
+            inputs.append(example(item, symbols) if item.constant is None and item.kind != "None" else item.constant)
     return inputs
-
-
-def flat_specs(loaded: ExportedProgram) -> list[dict[str, Any]]:
-    return [x for x in loaded._text["graph_module"]["signature"]["input_specs"] if "user_input" in x or "constant_input" in x]
 
 
 def run(path: str, inputs: list[str], output: str | None, symbols: dict[str, int]) -> int:

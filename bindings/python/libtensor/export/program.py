@@ -14,7 +14,7 @@ from .._base.library import bind, getter
 from .._core.owner import Held
 from .._core.results import wrap
 from .._core.tensor import Tensor
-from .._core.values import BOOL, FLOAT, INT, NONE, STRING, TENSOR, Unsupported, Value, set_value, take_result
+from .._core.values import BOOL, FLOAT, INT, NONE, STRING, TENSOR, Unsupported, Value, read_value, set_value, take_result
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
 from .._storages.files import is_path, read, readable
@@ -28,7 +28,14 @@ __all__ = ["ExportedProgram", "load"]
 class Described(ctypes.Structure):
     """tensor_program_value."""
 
-    _fields_ = [("name", c_char_p), ("kind", c_int32), ("dtype", c_int32), ("shape", c_char_p), ("is_written", ctypes.c_bool)]
+    _fields_ = [
+        ("name", c_char_p),
+        ("kind", c_int32),
+        ("dtype", c_int32),
+        ("shape", c_char_p),
+        ("is_written", ctypes.c_bool),
+        ("constant", Value),
+    ]
 
 
 c_load = bind("tensor_program_load", c_char_p, POINTER(c_void_p))
@@ -46,13 +53,14 @@ def check(status):
 
 
 class Item:
-    """An input or an output of a program, or a parameter, buffer or constant."""
+    """An input or an output of a program, or a parameter, buffer or constant. `constant` is the value that an exported constant requires."""
 
     def __init__(self, described: Described):
         self.name = described.name.decode()
         self.kind = {NONE: "None", TENSOR: "Tensor", INT: "int", FLOAT: "float", BOOL: "bool", STRING: "str"}.get(described.kind, "object")
         self.dtype = DTYPES[described.dtype] if described.dtype >= 0 else None
         self.shape = described.shape.decode()
+        self.constant = read_value(described.constant)
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.kind}" if self.dtype is None else f"{self.name}: {str(self.dtype).removeprefix('torch.')}{self.shape}"

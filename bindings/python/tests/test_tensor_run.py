@@ -1,0 +1,98 @@
+"""The command lines for exported programs: tensor-run, a C program, and python -m libtensor.export."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import exported_writer as w
+import pytest
+
+import libtensor as torch
+
+TENSOR_RUN = Path(__file__).parents[3] / "build/tensor-run"
+ROWS = w.meta("float32", [w.symbol("s0"), 2])
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A program that returns x + 2 y and the ReLU of the sum, and was exported for the number 3."""
+    nodes = [w.aten("add.Tensor", "sum", "x", "y", alpha=2), w.aten("relu.default", "positive", "sum")]
+    text = w.model({"x": ROWS, "y": ROWS}, nodes, ["sum", "positive"], constants=[("n", {"as_int": 3})], values={"sum": ROWS, "positive": ROWS})
+    return w.program(text, tmp_path / "m.pt2")
+
+
+def call(*args, status=0):
+    """Runs tensor-run; returns the text on stdout, or on stderr if the status is not 0."""
+    done = subprocess.run([TENSOR_RUN, *map(str, args)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == status, done
+    return done.stderr if status else done.stdout
+
+
+def export(*args):
+    return subprocess.run([sys.executable, "-m", "libtensor.export", *map(str, args)], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_missing_inputs_are_ones(program):
+    lines = call(program)
+    assert lines == "sum: tensor([[3., 3.],\n        [3., 3.]])\npositive: tensor([[3., 3.],\n        [3., 3.]])\n"
+    assert export("run", program).replace("sum: ", "") == lines.replace("sum: ", "")
+
+
+def test_symbolic_sizes_are_options(program):
+    assert call(program, "--size", "s0=1") == "sum: tensor([[3., 3.]])\npositive: tensor([[3., 3.]])\n"
+    assert export("run", program, "--size", "s0=1") == call(program, "-s", "s0=1")
+
+
+def test_inputs_and_outputs_are_files(program, tmp_path):
+    x, y = torch.tensor([[1.0, -2.0]]), torch.tensor([[0.5, 0.25]])
+    torch.save_npy(x, tmp_path / "x.npy"), torch.save_npy(y, tmp_path / "y.npy")
+    files = (tmp_path / "a.npy", tmp_path / "b.npy")
+    assert call(program, "-i", tmp_path / "x.npy", "-i", tmp_path / "y.npy", "-o", files[0], "-o", files[1]) == ""
+    assert torch.load_npy(files[0]).tolist() == [[2, -1.5]] and torch.load_npy(files[1]).tolist() == [[2, 0]]
+
+
+def test_inspection_describes_inputs_and_outputs(program):
+    text = call(program, "--inspect")
+    assert "inputs:\n  x: float32[s0, 2]\n  y: float32[s0, 2]\n  n: int = 3\noutputs:\n  sum: float32[s0, 2]\n" in text
+    assert text.endswith("weights: 0 tensors, 0 bytes\n")
+    assert "n: int" in export("inspect", program)
+
+
+def test_times_name_the_threads(program):
+    assert "1 threads\n" in call(program, "--bench", "--threads", 1)
+
+
+@pytest.mark.parametrize(
+    "options, fact",
+    [
+        ([], "the path of a program is missing"),
+        (["a.pt2", "b.pt2"], "b.pt2"),
+        (["a.pt2", "--size", "s0"], "--size takes NAME=N"),
+        (["a.pt2", "--size", "s0=x"], "not s0=x"),
+        (["a.pt2", "--threads", "0"], "--threads takes a positive number, not 0"),
+        (["a.pt2", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_options_exit_with_2(options, fact):
+    text = call(*options, status=2)
+    assert fact in text and "Try tensor-run --help." in text
+
+
+def test_failures_exit_with_1(program, tmp_path):
+    assert "nowhere.pt2" in call(tmp_path / "nowhere.pt2", status=1)
+    assert "nowhere.npy" in call(program, "-i", tmp_path / "nowhere.npy", status=1)
+    torch.save_npy(torch.ones(3), tmp_path / "x.npy")
+    assert "input 0 ('x')" in call(program, "-i", tmp_path / "x.npy", status=1)
+    assert "[3]" in call(program, "-i", tmp_path / "x.npy", status=1)
+
+
+def test_surplus_files_are_errors(program, tmp_path):
+    torch.save_npy(torch.ones(2, 2), tmp_path / "x.npy")
+    assert "no input for" in call(program, *["-i", tmp_path / "x.npy"] * 3, status=2)
+    assert "no output tensor for" in call(program, *["-o", tmp_path / "z.npy"] * 3, status=2)
+
+
+def test_help_names_every_option():
+    text = call("--help")
+    assert all(f"--{name}" in text for name in ("input", "output", "size", "inspect", "bench", "threads", "help", "version"))
+    assert call("--version") == f"libtensor {torch.__version__}\n"
