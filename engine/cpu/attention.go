@@ -94,7 +94,7 @@ func (a *attention) workspace(gradient bool) int64 {
 	}
 	bytes := tiles * a.rowBlock * a.stride * a.size
 	whole := bytes + panels*panelColumns*keyBlock*a.size
-	if a.packs = flag(whole <= attentionBytes); a.packs != 0 {
+	if a.packs = flag(whole <= attentionBytes && (gradient || a.rows > backend.FewQueries)); a.packs != 0 {
 		return whole
 	}
 	return bytes
@@ -116,6 +116,16 @@ type motion struct {
 	steps []int64 // in bytes
 }
 
+// queryDim returns the dimension of the queries that share keys and values: that of the heads of a group with one query each, and otherwise the
+// one before the last.
+func queryDim(w backend.Attention) int {
+	queries := w.Query.Dim() - 2
+	if heads := queries - 1; w.Given == nil && !w.Causal && heads >= 0 && w.Query.Sizes()[queries] == 1 && w.Key.Strides()[heads] == 0 && w.Value.Strides()[heads] == 0 {
+		return heads
+	}
+	return queries
+}
+
 // attending describes w for the kernels.
 func attending(op string, w backend.Attention) (a attention, err error) {
 	k := attentionKernel
@@ -123,34 +133,37 @@ func attending(op string, w backend.Attention) (a attention, err error) {
 		k = attentionGradientKernel
 	}
 	d := w.Query.DType()
-	if a.fn, err = k.For(op, d); err != nil {
+	if a.fn, err = k.For(op, w.Key.DType()); err != nil {
 		return a, err
 	}
-	n := w.Query.Dim() - 2
+	last := w.Query.Dim() - 1
+	row := queryDim(w)
+	n := row
 	lead := w.Query.Sizes()[:n]
 	a.heads, a.size = shape.Product(lead), int64(d.Size())
 	a.tiles, a.dots = gemmKernel.Row(d), dotsKernel.Row(d)
-	a.rows, a.width = w.Query.Sizes()[n], w.Query.Sizes()[n+1]
-	a.keys, a.valueWidth = w.Value.Sizes()[n], w.Value.Sizes()[n+1]
+	a.rows, a.width = w.Query.Sizes()[row], w.Query.Sizes()[last]
+	a.keys, a.valueWidth = w.Value.Sizes()[last-1], w.Value.Sizes()[last]
 	a.rowBlock, a.keyBlock, a.stride = min(a.rows, queryBlock), keyBlock, (ceiling(min(a.keys, keyBlock), tileGap)+1)*tileGap
 	a.scale, a.causal = w.Scale, flag(w.Causal)
 	for _, m := range []struct {
 		t         *tensor.Tensor
 		of        func(*attentionArgs) *uintptr
+		at        int
 		row, step *int64
 	}{
-		{w.Query, func(p *attentionArgs) *uintptr { return &p.query }, &a.queryStep, nil},
-		{w.Key, func(p *attentionArgs) *uintptr { return &p.key }, &a.keyStep, nil},
-		{w.Value, func(p *attentionArgs) *uintptr { return &p.value }, &a.valueStep, nil},
-		{w.Mask, func(p *attentionArgs) *uintptr { return &p.mask }, &a.maskStep, &a.maskColumn},
-		{w.Result, func(p *attentionArgs) *uintptr { return &p.result }, &a.resultStep, nil},
-		{w.LSE, func(p *attentionArgs) *uintptr { return &p.lse }, nil, nil},
-		{w.Given, func(p *attentionArgs) *uintptr { return &p.given }, &a.givenStep, nil},
-		{w.Along, func(p *attentionArgs) *uintptr { return &p.along }, nil, nil},
-		{w.Of[0], func(p *attentionArgs) *uintptr { return &p.ofQuery }, nil, nil},
-		{w.Of[1], func(p *attentionArgs) *uintptr { return &p.ofKey }, nil, nil},
-		{w.Of[2], func(p *attentionArgs) *uintptr { return &p.ofValue }, nil, nil},
-		{w.Of[3], func(p *attentionArgs) *uintptr { return &p.ofMask }, nil, nil},
+		{w.Query, func(p *attentionArgs) *uintptr { return &p.query }, row, &a.queryStep, nil},
+		{w.Key, func(p *attentionArgs) *uintptr { return &p.key }, last - 1, &a.keyStep, nil},
+		{w.Value, func(p *attentionArgs) *uintptr { return &p.value }, last - 1, &a.valueStep, nil},
+		{w.Mask, func(p *attentionArgs) *uintptr { return &p.mask }, row, &a.maskStep, &a.maskColumn},
+		{w.Result, func(p *attentionArgs) *uintptr { return &p.result }, row, &a.resultStep, nil},
+		{w.LSE, func(p *attentionArgs) *uintptr { return &p.lse }, row, nil, nil},
+		{w.Given, func(p *attentionArgs) *uintptr { return &p.given }, row, &a.givenStep, nil},
+		{w.Along, func(p *attentionArgs) *uintptr { return &p.along }, row, nil, nil},
+		{w.Of[0], func(p *attentionArgs) *uintptr { return &p.ofQuery }, row, nil, nil},
+		{w.Of[1], func(p *attentionArgs) *uintptr { return &p.ofKey }, row, nil, nil},
+		{w.Of[2], func(p *attentionArgs) *uintptr { return &p.ofValue }, row, nil, nil},
+		{w.Of[3], func(p *attentionArgs) *uintptr { return &p.ofMask }, row, nil, nil},
 	} {
 		if m.t == nil {
 			continue
@@ -158,10 +171,10 @@ func attending(op string, w backend.Attention) (a attention, err error) {
 		*m.of(&a.attentionArgs) = uintptr(m.t.Data())
 		strides := m.t.Strides()
 		if m.row != nil {
-			*m.row = strides[n]
+			*m.row = strides[m.at]
 		}
 		if m.step != nil {
-			*m.step = strides[n+1]
+			*m.step = strides[last]
 		}
 		steps := make([]int64, n)
 		for i := range steps {

@@ -30,8 +30,12 @@ func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, s
 	keys, valueWidth := value.Sizes()[value.Dim()-2], value.Sizes()[value.Dim()-1]
 	with := func(rest ...int64) []int64 { return append(slices.Clone(a.lead), rest...) }
 	a.sizes = with(rows, valueWidth)
-	a.fits("key", key, with(keys, width), query.DType())
-	a.fits("value", value, with(keys, valueWidth), query.DType())
+	stored := query.DType()
+	if d := key.DType(); rows <= backend.FewQueries && d.Compute() == stored {
+		stored = d
+	}
+	a.fits("key", key, with(keys, width), stored)
+	a.fits("value", value, with(keys, valueWidth), stored)
 	a.fits("mask", mask, with(rows, keys), query.DType())
 	if d := query.DType(); d != d.Compute() || !d.IsFloatingPoint() {
 		a.Failf("not implemented for %v; convert to float32 or float64", d)
@@ -87,6 +91,8 @@ func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tenso
 	defer a.Close()
 	d := query.DType()
 	if a.Err == nil {
+		a.fits("key", k, k.Sizes(), d)
+		a.fits("value", value, value.Sizes(), d)
 		a.fits("given", given, a.sizes, d)
 		a.fits("result", result, a.sizes, d)
 		a.fits("lse", lse, a.sizes[:len(a.sizes)-1], d)

@@ -89,6 +89,11 @@ LT_INLINE Vec<typename P::Unit> along(const T *p) {
   } else if constexpr (__is_same(T, Float16)) {
     return (Raw<float>)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
 #endif
+  } else if constexpr (__is_same(T, BFloat16)) {
+    typedef IntOf<T> Narrow __attribute__((vector_size(Vec<Left>::N * sizeof(T))));
+    Narrow v;
+    memcpy(&v, p, sizeof v);
+    return bit_cast<Unit>(Vec<int32_t>(__builtin_convertvector(v, Raw<int32_t>)) << 16);
   } else if constexpr (kind_of<T> == kInteger) {
     typedef T Narrow __attribute__((vector_size(Vec<Left>::N * sizeof(T))));
     Narrow v;

@@ -2,6 +2,7 @@
 // tile of weights is computed at a time, for some queries and some keys: the weights of a query are
 // relative to the largest product so far, and the sums are rescaled when a larger one occurs.
 #include "../../gemm.h"
+#include "../attention_few.h"
 #include "../gemm_panel.h"
 #include "../rows.h"
 #include "../vmath_exp.h"
@@ -193,21 +194,94 @@ LT_INLINE int64_t reach(const attention_args *g, int64_t i, int64_t keys) {
 
 constexpr int64_t kBlock = 256;  // queries that a tile has weights of, at most
 
+// The softmax of a head over the blocks of keys so far: for each query the exponent that its
+// weights are relative to, and their sum.
+template <class T, int64_t M>
+struct RunningSoftmax {
+  static constexpr T never = -__builtin_inf();
+  const attention_args *g;
+  int64_t first;
+  T offs[M], sums[M];
+
+  RunningSoftmax(const attention_args *g, int64_t first, int64_t last) : g(g), first(first) {
+    for (int64_t r = 0; r < last - first; r++) offs[r] = never, sums[r] = 0;
+  }
+
+  // Converts the products of m queries from i on with w keys from j on to weights, and rescales the
+  // results of the keys before.
+  void weigh(T *tile, int64_t i, int64_t j, int64_t m, int64_t w) {
+    const T by = exponent<T>(g);
+    const Matrix<T> to = rows_of<T>(g->result, g->result_step, i);
+    T tops[kBlock], added[kBlock];
+    masked(g, tile, i, j, m, w, tops);
+    for (int64_t r = 0; r < m; r++) {
+      T &off = offs[i - first + r];
+      const T top = by * tops[r] > off ? by * tops[r] : off;
+      tops[r] = top == never ? T(0) : top;
+      if (j > 0 && top != off) {
+        const T less = decline(Vec<T>(off - tops[r]))[0];
+        sums[i - first + r] *= less;
+        times(to.at + r * to.row, g->value_width, less);
+      }
+      off = top;
+    }
+    exponentials(tile, g->stride, m, w, by, tops, added);
+    for (int64_t r = 0; r < m; r++) sums[i - first + r] += added[r];
+  }
+
+  // Divides the results of the queries up to `last` by the sums of their weights.
+  void finish(int64_t last) {
+    for (int64_t r = 0; r < last - first; r++) {
+      T *of = rows_of<T>(g->result, g->result_step, first + r).at;
+      const bool none = sums[r] == 0 && offs[r] == never;  // no key has a weight
+      if (none)
+        memset(of, 0, size_t(g->value_width) * sizeof(T));
+      else
+        times(of, g->value_width, T(1) / sums[r]);
+      ((T *)g->lse)[first + r] = none ? T(0) : offs[r] + vlog2(Vec<T>(sums[r]))[0];
+    }
+  }
+};
+
+// S is the dtype of keys and values; all others are of the dtype that these are computed in.
 struct Attention {
   static constexpr int64_t kRows = 1024;  // queries that a block of keys is packed for
-  template <class T>
+  template <class S>
   static void row(const attention_args *g) {
-    for (int64_t i = g->first_row; i < g->last_row; i += kRows)
-      rows<T>(g, i, g->last_row - i < kRows ? g->last_row : i + kRows);
+    constexpr bool stored = !std::is_same<S, Computed<S>>::value;
+    if (stored || g->rows <= kSkinny) {
+      for (int64_t i = g->first_row; i < g->last_row; i += kSkinny)
+        few<S>(g, i, g->last_row - i < kSkinny ? g->last_row : i + kSkinny);
+    } else if constexpr (!stored) {
+      for (int64_t i = g->first_row; i < g->last_row; i += kRows)
+        rows<S>(g, i, g->last_row - i < kRows ? g->last_row : i + kRows);
+    }
+  }
+
+  template <class S>
+  static void few(const attention_args *g, int64_t first, int64_t last) {
+    using T = Computed<S>;
+    const int64_t m = last - first;
+    const Matrix<T> x = {(T *)g->room, g->stride, 1};
+    const Matrix<T> queries = rows_of<T>(g->query, g->query_step, first);
+    const Matrix<T> to = rows_of<T>(g->result, g->result_step, first);
+    RunningSoftmax<T, kSkinny> softmax(g, first, last);
+    for (int64_t j = 0; j < reach(g, last, g->keys); j += g->key_block) {
+      const int64_t left = g->keys - j < g->key_block ? g->keys - j : g->key_block;
+      const int64_t w = reach(g, last - j, left);
+      few_products(queries.at, queries.row, rows_of<const S>(g->key, g->key_step, j).at,
+                   g->key_step, x.at, x.row, m, w, g->width);
+      softmax.weigh(x.at, first, j, m, w);
+      few_sums(x.at, x.row, rows_of<const S>(g->value, g->value_step, j).at, g->value_step, to.at,
+               to.row, m, w, g->value_width, j > 0);
+    }
+    softmax.finish(last);
   }
 
   template <class T>
   static void rows(const attention_args *g, int64_t first, int64_t last) {
-    constexpr T never = -__builtin_inf();
-    const T by = exponent<T>(g);
     T *const tile = (T *)g->room;
-    T offs[kRows], sums[kRows], tops[kBlock], added[kBlock];
-    for (int64_t r = 0; r < last - first; r++) offs[r] = never, sums[r] = 0;
+    RunningSoftmax<T, kRows> softmax(g, first, last);
     for (int64_t j = 0; j < reach(g, last, g->keys); j += g->key_block) {
       const int64_t left = g->keys - j < g->key_block ? g->keys - j : g->key_block;
       T *room = tile + g->row_block * g->stride;
@@ -219,35 +293,14 @@ struct Attention {
         const int64_t m = last - i < g->row_block ? last - i : g->row_block;
         const int64_t w = reach(g, i + m - j, left);
         if (w <= 0) continue;
-        const Matrix<T> to = rows_of<T>(g->result, g->result_step, i);
         const Matrix<T> x = {tile, g->stride, 1};
         multiply_panels(g, rows_of<T>(g->query, g->query_step, i), keys, x, m, w, g->width, false);
-        masked(g, tile, i, j, m, w, tops);
-        for (int64_t r = 0; r < m; r++) {
-          T &off = offs[i - first + r];
-          const T top = by * tops[r] > off ? by * tops[r] : off;
-          tops[r] = top == never ? T(0) : top;
-          if (j > 0 && top != off) {
-            const T less = decline(Vec<T>(off - tops[r]))[0];
-            sums[i - first + r] *= less;
-            times(to.at + r * to.row, g->value_width, less);
-          }
-          off = top;
-        }
-        exponentials(tile, g->stride, m, w, by, tops, added);
-        for (int64_t r = 0; r < m; r++) sums[i - first + r] += added[r];
-        multiply_panels(g, x, values, to, m, g->value_width, w, j > 0);
+        softmax.weigh(tile, i, j, m, w);
+        multiply_panels(g, x, values, rows_of<T>(g->result, g->result_step, i), m, g->value_width,
+                        w, j > 0);
       }
     }
-    for (int64_t r = 0; r < last - first; r++) {
-      T *of = rows_of<T>(g->result, g->result_step, first + r).at;
-      const bool none = sums[r] == 0 && offs[r] == never;  // no key has a weight
-      if (none)
-        memset(of, 0, size_t(g->value_width) * sizeof(T));
-      else
-        times(of, g->value_width, T(1) / sums[r]);
-      ((T *)g->lse)[first + r] = none ? T(0) : offs[r] + vlog2(Vec<T>(sums[r]))[0];
-    }
+    softmax.finish(last);
   }
 };
 
@@ -304,7 +357,7 @@ struct AttentionGradient {
 }  // namespace lt
 
 LT_UNIT(attention){
-    {"attention", "", LT_FLOATING(Attention)},
+    {"attention", "", LT_STORED_FLOATING(Attention)},
     {"attention_gradient", "", LT_FLOATING(AttentionGradient)},
     LT_END,
 };
