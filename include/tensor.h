@@ -588,9 +588,10 @@ TENSOR_API tensor_status tensor_ones(const int64_t *size, int64_t size_len, tens
 TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
-// value: bool, int64, the default dtype or its complex counterpart. A value outside of the range of
-// `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes, fractions
-// are truncated.
+// value: bool, int64, the default dtype or its complex counterpart. For integer dtypes, the
+// fraction of the value is truncated, and in unsigned dtypes negative values wrap around: -1 is 255
+// in uint8. A value that overflows `dtype` is an error, and so is an imaginary part with a real
+// `dtype`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -672,9 +673,9 @@ TENSOR_DEPRECATED("use arange, whose end is not included")
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
-// `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
-// and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
-// truncated. `dtype` defaults to the default dtype.
+// `start + i * (end - start) / (steps - 1)`. With one step, the value is `start`. A `start` or
+// `end` that overflows the dtype is an error, and so is a negative `steps`; for integer dtypes, the
+// fractions of `start`, `end` and the values are truncated. `dtype` defaults to the default dtype.
 //
 // Dtypes: integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -714,7 +715,8 @@ TENSOR_API tensor_status tensor_linspace_scalar_tensor_out(tensor_scalar start, 
 
 // Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
 // exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
-// 1))`. A negative `steps` is an error. `dtype` defaults to the default dtype.
+// 1))`. With one step, the exponent is `start`. A negative `steps` is an error. `dtype` defaults to
+// the default dtype.
 //
 // Dtypes: integers, floats and complex. Default: `base` 10, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -811,8 +813,8 @@ TENSOR_API tensor_status tensor_zeros_like(const tensor_t *self, tensor_dtype dt
 TENSOR_API tensor_status tensor_ones_like(const tensor_t *self, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Creates a tensor filled with `fill_value` with the shape of `self`; dtype, layout and device
-// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
-// that of `self`.
+// default to those of `self`. The value is converted as in `tensor_full`. Without `memory_format`,
+// the order of the dimensions in memory is that of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
@@ -832,7 +834,7 @@ TENSOR_API tensor_status tensor_new_empty(const tensor_t *self, const int64_t *s
 TENSOR_API tensor_status tensor_new_empty_strided(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 
 // Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
-// `self`.
+// `self`. The value is converted as in `tensor_full`.
 //
 // Dtypes: bool, integers, floats and complex. Default: `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -1001,8 +1003,9 @@ TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tens
 
 // ---------------------------------------------------------------------------------- random numbers
 
-// Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
-// `dtype` defaults to the default dtype.
+// Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1). The
+// real and imaginary parts of complex elements are independent. `dtype` defaults to the default
+// dtype.
 //
 // Dtypes: floats and complex. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default().
@@ -1057,7 +1060,7 @@ TENSOR_API tensor_status tensor_randperm_out(int64_t n, tensor_generator_t *gene
 TENSOR_API tensor_status tensor_rand_like(const tensor_t *self, tensor_generator_t *generator, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
 
 // Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
-// and device of `self`.
+// and device of `self`. The real and imaginary parts of complex elements have variance 1/2.
 //
 // Dtypes: floats and complex. Default: `generator` NULL, `dtype` TENSOR_DTYPE_NONE, `layout`
 // TENSOR_LAYOUT_NONE, `device` tensor_device_default(), `memory_format` TENSOR_FORMAT_NONE.
@@ -1163,14 +1166,16 @@ TENSOR_API tensor_status tensor_sample_dirichlet(const tensor_t *self, tensor_ge
 // Dtypes: floats. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_dirichlet_grad(const tensor_t *x, const tensor_t *alpha, const tensor_t *total, tensor_t **out);
 
-// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. A
-// `from_` greater than `to` is an error.
+// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. The
+// real and imaginary parts of complex elements are independent. A `from_` greater than `to` is an
+// error.
 //
 // Dtypes: floats and complex. Default: `from_` 0, `to` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator);
 
 // Fills `self` with random numbers from the normal distribution with mean `mean` and standard
-// deviation `std`, in place. A negative `std` is an error.
+// deviation `std`, in place. The real and imaginary parts of complex elements are independent, each
+// with mean `mean` and standard deviation `std / sqrt(2)`. A negative `std` is an error.
 //
 // Dtypes: floats and complex. Default: `mean` 0, `std` 1, `generator` NULL.
 TENSOR_API tensor_status tensor_normal_(tensor_t *self, double mean, double std, tensor_generator_t *generator);
@@ -1332,8 +1337,8 @@ TENSOR_API tensor_status tensor_copy_(tensor_t *self, const tensor_t *src, bool 
 // `tensor_copy_` with a scalar `src`.
 TENSOR_API tensor_status tensor_copy__scalar(tensor_t *self, tensor_scalar src, bool non_blocking);
 
-// Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of
-// the range of the dtype is an error; for integer tensors, fractions are truncated.
+// Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. The value is
+// converted to the dtype of `self` as in `tensor_full`; a scalar that overflows it is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_fill(const tensor_t *self, const tensor_t *value, tensor_t **out);
@@ -1476,20 +1481,22 @@ TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, t
 
 // Returns a copy of `self` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
 // `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the shape
-// of the replaced elements.
+// of the replaced elements, and is converted to the dtype of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `offset` 0,
 // `dim1` 0, `dim2` 1.
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
 
-// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. `src` must
-// have the shape of the replaced elements.
+// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. A negative
+// `index` counts from the end. `src` must have the shape of the slice, and is converted to the
+// dtype of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out);
 
 // Returns a copy of `self` with the slice `start:end:step` of dimension `dim` replaced by `src`.
-// `src` must have the shape of the replaced elements.
+// Negative `start` and `end` count from the end, and both are clamped to the size; `step` must be
+// positive. `src` must have the shape of the slice, and is converted to the dtype of `self`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0,
 // `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
@@ -1498,7 +1505,8 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_slice_scatter_out(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t *out);
 
 // Returns a copy of `self` with the elements of `as_strided(size, stride, storage_offset)` replaced
-// by `src`. `src` must have the shape of the replaced elements.
+// by `src`. `src` must have the shape of the replaced elements, and is converted to the dtype of
+// `self`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default:
 // `storage_offset` TENSOR_NONE.
@@ -2146,58 +2154,64 @@ TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split
 // `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
-// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
-// are the larger ones. Returns views.
+// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the larger ones
+// are first. Returns views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
 // `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_tensor_split(const tensor_t *self, int64_t sections, int64_t dim, tensor_t ***out, int64_t *out_len);
 
-// Splits dimension `dim` before each of the positions `indices`. Returns views.
+// Splits dimension `dim` before each index in `indices`; negative ones count from the end. Returns
+// views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim` 0. Free
 // `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_tensor_split_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a 1-D
-// tensor the positions. See `tensor_tensor_split`.
+// tensor contains the indices. See `tensor_tensor_split`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Meta tensors are an
 // error, because the result depends on values. Default: `dim` 0. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_tensor_split_tensor(const tensor_t *self, const tensor_t *tensor_indices_or_sections, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
-// divisible is an error.
+// divisible by `sections` is an error, and so is a zero-dim tensor. Returns views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
 // tensor_list_free.
 TENSOR_API tensor_status tensor_hsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
 
-// Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
+// Splits columns (dimension 1, or 0 of a vector) before each index in `indices`; negative ones
+// count from the end. Returns views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
 // tensor_list_free.
 TENSOR_API tensor_status tensor_hsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
 
-// Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an error.
+// Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible by
+// `sections` is an error, and so are tensors of fewer than 2 dimensions. Returns views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
 // tensor_list_free.
 TENSOR_API tensor_status tensor_vsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
 
-// Splits rows (dimension 0) before each of the positions `indices`.
+// Splits rows (dimension 0) before each index in `indices`; negative ones count from the end.
+// Returns views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
 // tensor_list_free.
 TENSOR_API tensor_status tensor_vsplit_indices(const tensor_t *self, const int64_t *indices, int64_t indices_len, tensor_t ***out, int64_t *out_len);
 
-// Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
+// Splits dimension 2 into `sections` equal chunks. A size that is not divisible by `sections` is an
+// error, and so are tensors of fewer than 3 dimensions. Returns views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
 // tensor_list_free.
 TENSOR_API tensor_status tensor_dsplit(const tensor_t *self, int64_t sections, tensor_t ***out, int64_t *out_len);
 
-// Splits dimension 2 before each of the positions `indices`.
+// Splits dimension 2 before each index in `indices`; negative ones count from the end. Returns
+// views.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Free `out` with
 // tensor_list_free.
@@ -4195,8 +4209,8 @@ TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
-// elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
-// error.
+// elsewhere. Shapes are broadcast. A scalar that overflows the dtype of the result is an error;
+// negative scalars wrap around in unsigned dtypes.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
@@ -5399,8 +5413,9 @@ TENSOR_API tensor_status tensor_take(const tensor_t *self, const tensor_t *index
 TENSOR_API tensor_status tensor_take_out(const tensor_t *self, const tensor_t *index, tensor_t *out);
 
 // Gathers elements along dimension `dim` as `tensor_gather` does, with shapes broadcast. Without
-// `dim`, selects from the flattened tensor. `tensor_argmax` and `tensor_argsort` return suitable
-// indices. An index out of range is an error.
+// `dim`, selects from the flattened tensor. `indices` is int64; `tensor_argmax` and
+// `tensor_argsort` return suitable ones. Negative indices count from the end, and an index out of
+// range is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `dim`
 // TENSOR_NONE.
@@ -5440,8 +5455,8 @@ TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***
 TENSOR_API tensor_status tensor_argwhere(const tensor_t *self, tensor_t **out);
 
 // Returns a copy of `self` with `source` written to the elements with the flat row-major indices
-// `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
-// of `self` and `source` must be equal. An index out of range is an error.
+// `index` (int64), of which negative ones count from the end. With `accumulate`, values are added
+// instead. The dtypes of `self` and `source` must be equal. An index out of range is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `accumulate`
 // false.
@@ -5451,9 +5466,10 @@ TENSOR_API tensor_status tensor_put_(tensor_t *self, const tensor_t *index, cons
 
 // Returns a copy of `self` with the elements of `src` written at indices along dimension `dim`, the
 // reverse of `tensor_gather`: `self[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or
-// int64, has the number of dimensions of `self`, and is no larger than `src`. If an element is
-// written several times, the last value is stored. Negative indices, indices out of range, and a
-// `src` of another dtype are an error.
+// int64, has the number of dimensions of `self` and `src`, and is no larger than `src` in any
+// dimension, nor than `self` in dimensions other than `dim`. If an element is written several
+// times, the last value is stored. Negative indices, indices out of range, and a `src` of another
+// dtype are an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_src(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
@@ -5463,8 +5479,9 @@ TENSOR_API tensor_status tensor_scatter_src_(tensor_t *self, int64_t dim, const 
 TENSOR_API tensor_status tensor_scatter_src_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
 
 // Returns a copy of `self` with the scalar `value` written at indices along dimension `dim`:
-// `self[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
-// error.
+// `self[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
+// dimensions of `self`, and is no larger in dimensions other than `dim`. Negative indices and
+// indices out of range are an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_value(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out);
@@ -5474,7 +5491,7 @@ TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, cons
 TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out);
 
 // Combines the elements of `src` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "add" or "multiply".
+// `reduce` is "add" or "multiply". The indices are those of `tensor_scatter_src`.
 //
 // Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
 //
@@ -5489,7 +5506,7 @@ TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out);
 
 // Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "add" or "multiply".
+// `reduce` is "add" or "multiply". The indices are those of `tensor_scatter_src`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out);
@@ -5499,8 +5516,11 @@ TENSOR_API tensor_status tensor_scatter_value_reduce_(tensor_t *self, int64_t di
 TENSOR_API tensor_status tensor_scatter_value_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t *out);
 
 // Returns a copy of `self` to which the elements of `src` are added at indices along dimension
-// `dim`: `self[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative indices
-// and indices out of range are an error. The dtypes of `self` and `src` must be equal.
+// `dim`: `self[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are added
+// in the row-major order of `index`. `index` is int32 or int64, has the number of dimensions of
+// `self` and `src`, and is no larger than `src` in any dimension, nor than `self` in dimensions
+// other than `dim`. Negative indices and indices out of range are an error. The dtypes of `self`
+// and `src` must be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_scatter_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t **out);
@@ -5510,10 +5530,12 @@ TENSOR_API tensor_status tensor_scatter_add_(tensor_t *self, int64_t dim, const 
 TENSOR_API tensor_status tensor_scatter_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, tensor_t *out);
 
 // Returns a copy of `self` reduced with the elements of `src` at indices along dimension `dim`: for
-// "sum", `self[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean", "amax"
-// or "amin". `include_self` includes the previous values in the reduction. Means of integers are
-// rounded down. Negative indices and indices out of range are an error. The dtypes of `self` and
-// `src` must be equal.
+// "sum", `self[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the number
+// of dimensions of `self` and `src`, and is no larger than `src` in any dimension, nor than `self`
+// in dimensions other than `dim`. `reduce` is "sum", "prod", "mean", "amax" or "amin".
+// `include_self` includes the elements of `self` in the reduction. Means of integers are rounded
+// down. Negative indices and indices out of range are an error. The dtypes of `self` and `src` must
+// be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `include_self`
 // true.
@@ -5540,9 +5562,9 @@ TENSOR_API tensor_status tensor_segment_reduce(const tensor_t *data, const char 
 
 // Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
 // the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
-// 0. An `alpha` outside of the range of the dtype of `self` is an error; for integer tensors,
-// fractions are truncated. An index out of range is an error. The dtypes of `self` and `source`
-// must be equal.
+// 0. An `alpha` that overflows the dtype of `self` is an error; for integer tensors, its fraction
+// is truncated. Negative indices and indices out of range are an error. The dtypes of `self` and
+// `source` must be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `alpha` 1.
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
@@ -5552,8 +5574,8 @@ TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const te
 TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out);
 
 // Returns a copy of `self` with `source` written to the slices along dimension `dim` at the indices
-// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of range is an
-// error. The dtypes of `self` and `source` must be equal.
+// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and
+// indices out of range are an error. The dtypes of `self` and `source` must be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out);
@@ -5577,8 +5599,8 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
 
 // Returns a copy of `self` with `source` reduced into the slices along dimension `dim` at the
 // indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
-// `include_self` includes the previous values in the reduction. An index out of range is an error.
-// The dtypes of `self` and `source` must be equal.
+// `include_self` includes the elements of `self` in the reduction. Negative indices and indices out
+// of range are an error. The dtypes of `self` and `source` must be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `include_self`
 // true.
@@ -5995,8 +6017,8 @@ TENSOR_API tensor_status tensor_ger_out(const tensor_t *self, const tensor_t *ve
 // Computes a matrix product and adds it to a matrix of shape (n, p): `beta * self + alpha * (mat1 @
 // mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `self` is broadcast to (n, p). If
 // `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
-// must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for
-// integer tensors, fractions are truncated.
+// must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer
+// tensors, their fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6007,9 +6029,10 @@ TENSOR_API tensor_status tensor_addmm_(tensor_t *self, const tensor_t *mat1, con
 TENSOR_API tensor_status tensor_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
-// batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-// operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
-// range of the dtype is an error; for integer tensors, fractions are truncated.
+// batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `self` is broadcast to
+// (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored.
+// All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error;
+// for integer tensors, their fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6020,10 +6043,10 @@ TENSOR_API tensor_status tensor_baddbmm_(tensor_t *self, const tensor_t *batch1,
 TENSOR_API tensor_status tensor_baddbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
-// + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
-// NaN and infinity in the corresponding operand are ignored. All tensors must have the same dtype.
-// A `beta` or `alpha` outside of the range of the dtype is an error; for integer tensors, fractions
-// are truncated.
+// + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and `batch2` of
+// shape (b, m, p). `self` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and infinity in
+// the corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
+// that overflows the dtype is an error; for integer tensors, their fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6033,10 +6056,11 @@ TENSOR_API tensor_status tensor_addbmm_(tensor_t *self, const tensor_t *batch1, 
 // `tensor_addbmm` writing to `out`.
 TENSOR_API tensor_status tensor_addbmm_out(const tensor_t *self, const tensor_t *batch1, const tensor_t *batch2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
-// `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the
-// dtype is an error; for integer tensors, fractions are truncated.
+// Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`,
+// for `mat` of shape (n, m) and `vec` of shape (m). `self` is broadcast to (n). If `beta` or
+// `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+// the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
+// their fractions are truncated.
 //
 // Dtypes: integers, floats and complex except complex32. Result: the dtype of `self`. Default:
 // `beta` 1, `alpha` 1.
@@ -6046,9 +6070,11 @@ TENSOR_API tensor_status tensor_addmv_(tensor_t *self, const tensor_t *mat, cons
 // `tensor_addmv` writing to `out`.
 TENSOR_API tensor_status tensor_addmv_out(const tensor_t *self, const tensor_t *mat, const tensor_t *vec, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// Computes an outer product and adds it to a matrix: `beta * self + alpha * outer(vec1, vec2)`.
-// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha`
-// outside of the range of the dtype is an error, and so is a fraction for integer tensors.
+// Computes the outer product of two vectors and adds it to a matrix: `beta * self + alpha *
+// outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `self` is broadcast to (n,
+// m). If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha` that overflows
+// the dtype of the result is an error, and so is a fraction for integer tensors or an imaginary
+// part for real tensors.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
 // `alpha` 1.
@@ -6452,8 +6478,9 @@ TENSOR_API tensor_status tensor_det(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_det_out(const tensor_t *self, tensor_t *out);
 
 // Computes the sign and the natural logarithm of the absolute value of the determinant of square
-// matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
-// returns 0 and -inf. Matrices that are not square are an error.
+// matrices (..., n, n). Returns (`sign`, `logabsdet`), both of shape (...). The sign of a complex
+// determinant has absolute value 1. A singular matrix returns 0 and -inf. Matrices that are not
+// square are an error.
 //
 // Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`, the
 // corresponding real dtype for complex.
@@ -6471,7 +6498,9 @@ TENSOR_API tensor_status tensor_slogdet(const tensor_t *self, tensor_t **sign, t
 TENSOR_API tensor_status tensor_slogdet_out(const tensor_t *self, tensor_t *sign, tensor_t *logabsdet);
 
 // Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
-// 0, NaN if it is negative. Matrices that are not square are an error.
+// 0. For real matrices a negative determinant returns NaN; for complex matrices the result is the
+// principal value of the complex logarithm. Returns a tensor of shape (...). Matrices that are not
+// square are an error.
 //
 // Dtypes: floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_logdet(const tensor_t *self, tensor_t **out);
@@ -7872,8 +7901,9 @@ TENSOR_API tensor_status tensor_nn_leaky_relu_(tensor_t *self, double negative_s
 // Dtypes: floats. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_prelu(const tensor_t *self, const tensor_t *weight, tensor_t **out);
 
-// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
-// `min_val` greater than `max_val` is an error.
+// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. For
+// integer tensors, the fractions of `min_val` and `max_val` are truncated. A `min_val` greater than
+// `max_val` is an error.
 //
 // Dtypes: integers and floats. Result: the dtype of `self`. Default: `min_val` -1.0, `max_val` 1.0.
 TENSOR_API tensor_status tensor_nn_hardtanh(const tensor_t *self, tensor_scalar min_val, tensor_scalar max_val, tensor_t **out);
@@ -8203,7 +8233,7 @@ TENSOR_API tensor_status tensor_conv_tbc(const tensor_t *self, const tensor_t *w
 
 // Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
 // others by 1 - `p`, if `train` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// error, and so are integer and bool tensors in training unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8213,7 +8243,7 @@ TENSOR_API tensor_status tensor_dropout_(tensor_t *self, double p, bool train, t
 
 // Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
 // others by 1 - `p`, if `training` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// error, and so are integer and bool tensors in training unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` true, `generator` NULL.
@@ -8221,9 +8251,10 @@ TENSOR_API tensor_status tensor_nn_dropout(const tensor_t *self, double p, bool 
 // `tensor_nn_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
-// first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
-// - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+// Applies dropout to whole channels, if `train` is true, and otherwise returns `self`: all elements
+// with the same indices in the first two dimensions are set to 0 together, with probability `p`,
+// and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
+// and bool tensors in training unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8231,9 +8262,10 @@ TENSOR_API tensor_status tensor_feature_dropout(const tensor_t *self, double p, 
 // `tensor_feature_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_feature_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// Applies dropout to whole channels, if `training` is true, of sequences `self` of shape (N, C, L)
-// or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 - `p`.
-// A `p` outside of [0, 1] is an error, and so are integers in training.
+// Applies dropout to whole channels of sequences `self` of shape (N, C, L) or (C, L), if `training`
+// is true, and otherwise returns `self`: each channel is set to 0 with probability `p`, and the
+// others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer and bool
+// tensors in training unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` true, `generator` NULL.
@@ -8241,9 +8273,11 @@ TENSOR_API tensor_status tensor_nn_dropout1d(const tensor_t *self, double p, boo
 // `tensor_nn_dropout1d` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout1d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
-// `self` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// Applies dropout to whole channels of images `self` of shape (N, C, H, W), if `training` is true,
+// and otherwise returns `self`: each channel is set to 0 with probability `p`, and the others are
+// divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the first two are N
+// and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training
+// unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` true, `generator` NULL.
@@ -8251,9 +8285,10 @@ TENSOR_API tensor_status tensor_nn_dropout2d(const tensor_t *self, double p, boo
 // `tensor_nn_dropout2d` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout2d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies dropout to whole channels, if `training` is true, of volumes `self` of shape (N, C, D, H,
-// W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided by
-// 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+// Applies dropout to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), if
+// `training` is true, and otherwise returns `self`: each channel is set to 0 with probability `p`,
+// and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
+// and bool tensors in training unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` true, `generator` NULL.
@@ -8261,10 +8296,11 @@ TENSOR_API tensor_status tensor_nn_dropout3d(const tensor_t *self, double p, boo
 // `tensor_nn_dropout3d` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_dropout3d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
-// element by the minimum of SELU with probability `p`, and applies an affine transformation that
-// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
+// returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
+// an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
+// to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
+// `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8272,10 +8308,11 @@ TENSOR_API tensor_status tensor_alpha_dropout(const tensor_t *self, double p, bo
 // `tensor_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
-// element by the minimum of SELU with probability `p`, and applies an affine transformation that
-// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
+// returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
+// an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
+// to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
+// `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` false, `generator` NULL.
@@ -8283,9 +8320,10 @@ TENSOR_API tensor_status tensor_nn_alpha_dropout(const tensor_t *self, double p,
 // `tensor_nn_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_nn_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
-// in the first two dimensions are replaced together. See `tensor_alpha_dropout`. A `p` outside of
-// [0, 1] is an error, and so are integers in training.
+// Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `self`: all
+// elements with the same indices in the first two dimensions are replaced together. See
+// `tensor_alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors
+// in training unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `generator`
 // NULL.
@@ -8293,9 +8331,10 @@ TENSOR_API tensor_status tensor_feature_alpha_dropout(const tensor_t *self, doub
 // `tensor_feature_alpha_dropout` in place, in `self`.
 TENSOR_API tensor_status tensor_feature_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// Applies alpha dropout to whole channels, if `training` is true: all elements with the same
-// indices in the first two dimensions are replaced together. See `tensor_nn_alpha_dropout`. A `p`
-// outside of [0, 1] is an error, and so are integers in training.
+// Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `self`: all
+// elements with the same indices in the first two dimensions are replaced together. See
+// `tensor_nn_alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool
+// tensors in training unless `p` is 0.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `p` 0.5,
 // `training` false, `generator` NULL.
@@ -8859,26 +8898,28 @@ TENSOR_API tensor_status tensor_max_pool2d(const tensor_t *self, const int64_t *
 // `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
-// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and also returns the index
-// (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
-// `tensor_nn_max_unpool1d` accepts these indices. See `tensor_max_pool1d`.
+// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and returns (`values`,
+// `indices`): the maxima, and the int64 index of each along L. The index is that of the first of
+// several equal maxima, or of the last NaN of the window. `tensor_nn_max_unpool1d` accepts these
+// indices. See `tensor_max_pool1d`.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_max_pool1d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
-// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and also returns the
-// flat row-major index (int64) of each maximum in its image: that of the first of equal elements,
-// and of the last NaN. `tensor_nn_max_unpool2d` accepts these indices. See `tensor_max_pool2d`.
+// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and returns
+// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (H, W)
+// plane. The index is that of the first of several equal maxima, or of the last NaN of the window.
+// `tensor_nn_max_unpool2d` accepts these indices. See `tensor_max_pool2d`.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
 TENSOR_API tensor_status tensor_nn_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
-// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and also
-// returns the flat row-major index (int64) of each maximum in its volume: that of the first of
-// equal elements, and of the last NaN. `tensor_nn_max_unpool3d` accepts these indices. See
-// `tensor_max_pool3d`.
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and returns
+// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (D, H, W)
+// volume. The index is that of the first of several equal maxima, or of the last NaN of the window.
+// `tensor_nn_max_unpool3d` accepts these indices. See `tensor_max_pool3d`.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64. Default:
 // `stride` NULL with `stride_len` 0, `padding` {0}, `dilation` {1}, `ceil_mode` false.
@@ -8941,22 +8982,23 @@ TENSOR_API tensor_status tensor_nn_adaptive_avg_pool2d(const tensor_t *self, con
 TENSOR_API tensor_status tensor_nn_adaptive_avg_pool3d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
 // Applies 1-D adaptive max pooling to `self` of shape (N, C, L) or (C, L), with the windows of
-// `tensor_adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
-// `tensor_max_pool1d_with_indices` does.
+// `tensor_adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices
+// along L, as `tensor_max_pool1d_with_indices` does.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_adaptive_max_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
 // Applies 2-D adaptive max pooling to images `self` of shape (N, C, H, W) or (C, H, W), with the
-// windows of `tensor_nn_adaptive_avg_pool2d`. Returns the maxima and their flat row-major indices
-// (int64) in the image, as `tensor_nn_max_pool2d_with_indices` does.
+// windows of `tensor_nn_adaptive_avg_pool2d`. Returns (`values`, `indices`): the maxima, and their
+// flat row-major int64 indices in the (H, W) plane, as `tensor_nn_max_pool2d_with_indices` does.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_nn_adaptive_max_pool2d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
 // Applies 3-D adaptive max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), with
-// the windows of `tensor_nn_adaptive_avg_pool3d`. Returns the maxima and their flat row-major
-// indices (int64) in the volume, as `tensor_nn_max_pool3d_with_indices` does.
+// the windows of `tensor_nn_adaptive_avg_pool3d`. Returns (`values`, `indices`): the maxima, and
+// their flat row-major int64 indices in the (D, H, W) volume, as
+// `tensor_nn_max_pool3d_with_indices` does.
 //
 // Dtypes: integers and floats. Results: `values`: the dtype of `self`; `indices`: int64.
 TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
@@ -9028,8 +9070,8 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
-// Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
-// maximum in its image. See `tensor_nn_fractional_max_pool2d`.
+// Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+// row-major int64 index of each in its (H, W) plane. See `tensor_nn_fractional_max_pool2d`.
 //
 // Dtypes: floats. Results: `values`: the dtype of `self`; `indices`: int64. Default: `output_size`
 // NULL with `output_size_len` 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples`
@@ -9045,8 +9087,8 @@ TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tens
 // 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples` NULL, `generator` NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
-// Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
-// maximum in its volume. See `tensor_nn_fractional_max_pool3d`.
+// Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+// row-major int64 index of each in its (D, H, W) volume. See `tensor_nn_fractional_max_pool3d`.
 //
 // Dtypes: floats. Results: `values`: the dtype of `self`; `indices`: int64. Default: `output_size`
 // NULL with `output_size_len` 0, `output_ratio` NULL with `output_ratio_len` 0, `random_samples`
@@ -9464,9 +9506,10 @@ TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out);
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out);
 
-// Changes the shape of a COO tensor, in place. A tensor with entries keeps its number of sparse
-// dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
-// 0.
+// Changes the shape of a COO tensor to `size`, with `sparse_dim` sparse and `dense_dim` dense
+// dimensions, in place. If the tensor has entries, their indices must be in range of the new shape,
+// the numbers of dimensions must not change, and no dense dimension may become smaller; new
+// elements are 0. `tensor_sparse_resize_and_clear_` removes the entries instead.
 //
 // Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
@@ -9489,23 +9532,26 @@ TENSOR_API tensor_status tensor_resize_as_sparse_(tensor_t *self, const tensor_t
 // Dtypes: bool, integers, floats and complex.
 TENSOR_API tensor_status tensor_mark_coalesced_(tensor_t *self, bool coalesced);
 
-// Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
-// elements of the rows in which `self` has entries.
+// Computes the matrix product of a sparse matrix `self` of shape (n, m) and a strided matrix `mat2`
+// of shape (m, p). Returns a COO tensor of shape (n, p) with an entry for each element of the rows
+// in which `self` has entries. The dtypes must be equal.
 //
 // Dtypes: integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 
 // Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
 // self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`. Returns a COO
-// tensor with all elements of the rows in which `mat1` has entries.
+// tensor with the entries of `self` and an entry for each element of the rows in which `mat1` has
+// entries. The shapes are those of `tensor_addmm`, but `self` is not broadcast.
 //
 // Dtypes: integers, floats and complex. Result: the dtype of `self`. Default: `beta` 1, `alpha` 1.
 TENSOR_API tensor_status tensor_sspaddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 // `tensor_sspaddmm` writing to `out`.
 TENSOR_API tensor_status tensor_sspaddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 
-// Computes the matrix product of a sparse matrix and a strided matrix as a hybrid COO tensor, with
-// one sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+// Computes the matrix product of a sparse matrix `mat1` of shape (n, m) and a strided matrix `mat2`
+// of shape (m, p). Returns a hybrid COO tensor of shape (n, p) with one sparse and one dense
+// dimension: its entries are the rows in which `mat1` has entries.
 //
 // Dtypes: integers, floats and complex. Result: the dtype of `mat1`.
 TENSOR_API tensor_status tensor_hspmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
@@ -10479,13 +10525,16 @@ TENSOR_API tensor_status tensor_reset_peak_memory_stats(void);
 // Releases cached memory: the bytes that are cached for reuse are returned to the operating system.
 TENSOR_API tensor_status tensor_empty_cache(void);
 
-// Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0 means
-// no limit, and a negative one is an error. The environment variable LIBTENSOR_MEMORY_LIMIT sets it
-// at the first call: bytes, or a number with K, M, G or T for powers of 1024.
+// Sets the limit of tensor memory in bytes. An allocation that would exceed it fails with an
+// out-of-memory error. 0 means no limit, and a negative limit is an error. The environment variable
+// LIBTENSOR_MEMORY_LIMIT sets the limit at the first call of the library: bytes, or a number with
+// the unit K, M, G or T (powers of 1024).
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
 
-// Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
-// any thread; 1 is the next one, and 0 cancels. Programs test with it how they handle such errors.
+// Makes one allocation of tensor memory, or one creation of a view, fail with an out-of-memory
+// error, so that programs can test how they handle it. The allocations and views of all threads are
+// counted from this call on, and the one with number `countdown` fails: 1 is the next one. 0
+// cancels a failure that has not occurred yet, and a negative `countdown` is an error.
 TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown);
 
 // ------------------------------------------------------------------------------------------- files
@@ -10940,8 +10989,8 @@ TENSOR_API tensor_status tensor_clear_autocast_cache(void);
 // available. The string ends at a NUL character.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
 
-// Sets whether warnings that are reported once by default (docs/warnings.md) are reported at every
-// occurrence: if `b` is true. Applies to the process.
+// Sets whether warnings that are issued once by default are issued at every occurrence, on all
+// threads. docs/warnings.md lists them.
 TENSOR_API tensor_status tensor_set_warn_always(bool b);
 
 // Returns whether warnings that are otherwise reported once are reported at every occurrence, as

@@ -892,8 +892,9 @@ export class Tensor extends Handle {
    * broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
    * integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers, floats and complex. Default: `alpha` 1.
    */
@@ -911,8 +912,9 @@ export class Tensor extends Handle {
    * Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
    * Shapes are broadcast. bool operands are an error; use `logicalXor` or `logicalNot`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers, floats and complex. Default: `alpha` 1.
    */
@@ -934,8 +936,9 @@ export class Tensor extends Handle {
    *
    * Alias of `sub`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers, floats and complex. Default: `alpha` 1.
    */
@@ -960,8 +963,9 @@ export class Tensor extends Handle {
    * Multiplies `input` by `other`, element by element: `input * other`. Shapes are broadcast. bool
    * operands are combined by logical AND.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -983,8 +987,9 @@ export class Tensor extends Handle {
    *
    * Alias of `mul`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -1009,9 +1014,10 @@ export class Tensor extends Handle {
    * "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
    * integers, complex numbers are an error, and so is integer division by 0.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats and complex except complex32.
    */
@@ -1040,9 +1046,10 @@ export class Tensor extends Handle {
    *
    * Alias of `div`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats and complex except complex32.
    */
@@ -1061,9 +1068,10 @@ export class Tensor extends Handle {
    * Divides `input` by `other`, element by element, without rounding: `input / other`. Shapes are
    * broadcast. Equivalent to `div` without a rounding mode.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats and complex except complex32.
    */
@@ -1081,8 +1089,9 @@ export class Tensor extends Handle {
    * Divides `input` by `other`, element by element, and rounds towards minus infinity: `floor(input
    * / other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers and floats.
    */
@@ -1102,8 +1111,9 @@ export class Tensor extends Handle {
    * (modulo): `input - floor(input / other) * other`. Shapes are broadcast. A float modulo 0 is
    * NaN; an integer modulo 0 is an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers and floats.
    */
@@ -1123,8 +1133,9 @@ export class Tensor extends Handle {
    * fmod in C: `input - trunc(input / other) * other`. Shapes are broadcast. A float modulo 0 is
    * NaN; an integer modulo 0 is an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers and floats.
    */
@@ -1146,8 +1157,9 @@ export class Tensor extends Handle {
    * as exponent is an error; in an exponent tensor of integers, negative elements return 0, except
    * for the bases 1 and -1.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `exponent` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers, floats and complex except complex32.
    */
@@ -1167,8 +1179,8 @@ export class Tensor extends Handle {
    * operand is complex: `input**exponent`. Shapes are broadcast. In-place and `out` forms require a
    * tensor of that dtype.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the other
-   * operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. `exponent` must
+   * be broadcastable to the shape of `input`.
    *
    * Dtypes: float64 and complex128.
    */
@@ -1230,8 +1242,8 @@ export class Tensor extends Handle {
   /**
    * Computes the square of each element: `input * input`. Integers wrap around on overflow.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: bool is an error,
-   * because the result is an integer.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. A bool `input` is
+   * an error, because the result is an integer.
    *
    * Dtypes: integers, floats and complex.
    */
@@ -1248,8 +1260,8 @@ export class Tensor extends Handle {
   /**
    * Computes the reciprocal `1 / input` of each element.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -1270,8 +1282,8 @@ export class Tensor extends Handle {
    * + im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent
    * its absolute value.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: complex numbers
-   * are an error, because the result is real.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. A complex `input`
+   * is an error, because the result is real.
    *
    * Dtypes: integers and floats.
    */
@@ -1296,8 +1308,8 @@ export class Tensor extends Handle {
    *
    * Alias of `abs`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: complex numbers
-   * are an error, because the result is real.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. A complex `input`
+   * is an error, because the result is real.
    *
    * Dtypes: integers and floats.
    */
@@ -1348,9 +1360,10 @@ export class Tensor extends Handle {
    * Returns the magnitude of `input` with the sign of `other`, element by element: `|input|` or
    * `-|input|`. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -1369,8 +1382,9 @@ export class Tensor extends Handle {
    * Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
    * `input`: `input + value * tensor1 * tensor2`. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `tensor1` and `tensor2` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers, floats and complex. Default: `value` 1.
    */
@@ -1393,8 +1407,9 @@ export class Tensor extends Handle {
    * `input`: `input + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and
    * `tensor2` are an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `tensor1` and `tensor2` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats and complex. Default: `value` 1.
    */
@@ -1415,8 +1430,9 @@ export class Tensor extends Handle {
    * Interpolates linearly between `input` and `end`, element by element: `input + weight * (end -
    * input)`. Shapes are broadcast. The tensors must have the same dtype.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `end` and `weight` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats and complex.
    */
@@ -1436,9 +1452,9 @@ export class Tensor extends Handle {
    * Tests element by element whether `input` equals `other`: `input == other`. Shapes are
    * broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -1456,9 +1472,9 @@ export class Tensor extends Handle {
    * Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
    * broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -1480,9 +1496,9 @@ export class Tensor extends Handle {
    *
    * Alias of `ne`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -1500,9 +1516,9 @@ export class Tensor extends Handle {
    * Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
    * broadcast. Complex numbers are an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1524,9 +1540,9 @@ export class Tensor extends Handle {
    *
    * Alias of `lt`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1544,9 +1560,9 @@ export class Tensor extends Handle {
    * Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
    * Shapes are broadcast. Complex numbers are an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1568,9 +1584,9 @@ export class Tensor extends Handle {
    *
    * Alias of `le`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1588,9 +1604,9 @@ export class Tensor extends Handle {
    * Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
    * broadcast. Complex numbers are an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1612,9 +1628,9 @@ export class Tensor extends Handle {
    *
    * Alias of `gt`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1632,9 +1648,9 @@ export class Tensor extends Handle {
    * Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
    * Shapes are broadcast. Complex numbers are an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1656,9 +1672,9 @@ export class Tensor extends Handle {
    *
    * Alias of `ge`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1822,8 +1838,8 @@ export class Tensor extends Handle {
   copy_(src: TensorLike | Scalar, options?: { nonBlocking?: boolean }): this;
   copy_(src: TensorLike | Scalar, nonBlocking: boolean): this;
   /**
-   * Returns `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of the
-   * range of the dtype is an error; for integer tensors, fractions are truncated.
+   * Returns `input` filled with `value`: a scalar or a zero-dim tensor. The value is converted to
+   * the dtype of `input` as in `full`; a scalar that overflows it is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -1935,7 +1951,7 @@ export class Tensor extends Handle {
   newEmptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /**
    * Creates a tensor of shape `size` filled with `fillValue`; dtype and device default to those of
-   * `input`.
+   * `input`. The value is converted as in `full`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -2012,8 +2028,8 @@ export class Tensor extends Handle {
   /**
    * Computes the square root of each element; NaN for negative real numbers.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2030,8 +2046,8 @@ export class Tensor extends Handle {
   /**
    * Computes the reciprocal square root of each element: `1 / sqrt(x)`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2048,8 +2064,8 @@ export class Tensor extends Handle {
   /**
    * Computes the exponential function of each element: `e**x`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2066,8 +2082,8 @@ export class Tensor extends Handle {
   /**
    * Computes 2 to the power of each element: `2**x`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2084,8 +2100,8 @@ export class Tensor extends Handle {
   /**
    * Computes `exp(x) - 1` of each element, accurate for x near 0.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2102,8 +2118,8 @@ export class Tensor extends Handle {
   /**
    * Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2120,8 +2136,8 @@ export class Tensor extends Handle {
   /**
    * Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2138,8 +2154,8 @@ export class Tensor extends Handle {
   /**
    * Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2158,8 +2174,8 @@ export class Tensor extends Handle {
    * Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
    * below -1.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2176,8 +2192,8 @@ export class Tensor extends Handle {
   /**
    * Computes the sine of each element, an angle in radians.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2194,8 +2210,8 @@ export class Tensor extends Handle {
   /**
    * Computes the cosine of each element, an angle in radians.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2212,8 +2228,8 @@ export class Tensor extends Handle {
   /**
    * Computes the tangent of each element, an angle in radians.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2232,8 +2248,8 @@ export class Tensor extends Handle {
    * Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside
    * of [-1, 1].
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2256,8 +2272,8 @@ export class Tensor extends Handle {
    *
    * Alias of `asin`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2276,8 +2292,8 @@ export class Tensor extends Handle {
    * Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
    * outside of [-1, 1].
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2300,8 +2316,8 @@ export class Tensor extends Handle {
    *
    * Alias of `acos`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2318,8 +2334,8 @@ export class Tensor extends Handle {
   /**
    * Computes the arctangent (inverse tangent) of each element, in radians.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2340,8 +2356,8 @@ export class Tensor extends Handle {
    *
    * Alias of `atan`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2358,8 +2374,8 @@ export class Tensor extends Handle {
   /**
    * Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2376,8 +2392,8 @@ export class Tensor extends Handle {
   /**
    * Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2394,8 +2410,8 @@ export class Tensor extends Handle {
   /**
    * Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2412,8 +2428,8 @@ export class Tensor extends Handle {
   /**
    * Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2434,8 +2450,8 @@ export class Tensor extends Handle {
    *
    * Alias of `asinh`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2454,8 +2470,8 @@ export class Tensor extends Handle {
    * Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
    * numbers below 1.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2478,8 +2494,8 @@ export class Tensor extends Handle {
    *
    * Alias of `acosh`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2498,8 +2514,8 @@ export class Tensor extends Handle {
    * Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
    * real numbers outside of [-1, 1].
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2522,8 +2538,8 @@ export class Tensor extends Handle {
    *
    * Alias of `atanh`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2540,8 +2556,8 @@ export class Tensor extends Handle {
   /**
    * Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -2560,9 +2576,10 @@ export class Tensor extends Handle {
    * Computes the arctangent (two-argument arctangent) of `input / other`, element by element, in
    * radians, in the quadrant of the point with y = `input` and x = `other`. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -2585,9 +2602,10 @@ export class Tensor extends Handle {
    *
    * Alias of `atan2`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -2605,8 +2623,9 @@ export class Tensor extends Handle {
    * Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of
    * the squares. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -2701,8 +2720,8 @@ export class Tensor extends Handle {
    * scalar or zero-dim tensor, which is converted to the dtype of `input`. `mask` is broadcast;
    * another dtype is an error.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the other
-   * operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. `value` must be
+   * broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -2756,8 +2775,8 @@ export class Tensor extends Handle {
   take(index: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
-   * selects from the flattened tensor. `argmax` and `argsort` return suitable indices. An index out
-   * of range is an error.
+   * selects from the flattened tensor. `indices` is int64; `argmax` and `argsort` return suitable
+   * ones. Negative indices count from the end, and an index out of range is an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -2789,8 +2808,8 @@ export class Tensor extends Handle {
   argwhere(): Tensor;
   /**
    * Returns a copy of `input` with `source` written to the elements with the flat row-major indices
-   * `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
-   * of `input` and `source` must be equal. An index out of range is an error.
+   * `index` (int64), of which negative ones count from the end. With `accumulate`, values are added
+   * instead. The dtypes of `input` and `source` must be equal. An index out of range is an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `accumulate`
    * false.
@@ -2800,8 +2819,8 @@ export class Tensor extends Handle {
   put(index: TensorLike, source: TensorLike, accumulate: boolean): Tensor;
   /**
    * Returns `input` with `source` written to the elements with the flat row-major indices `index`
-   * (int64), which may be negative. With `accumulate`, values are added instead. The dtypes of
-   * `input` and `source` must be equal. An index out of range is an error.
+   * (int64), of which negative ones count from the end. With `accumulate`, values are added
+   * instead. The dtypes of `input` and `source` must be equal. An index out of range is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2817,9 +2836,10 @@ export class Tensor extends Handle {
   /**
    * Returns a copy of `input` with the elements of `src` written at indices along dimension `dim`,
    * the reverse of `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or
-   * int64, has the number of dimensions of `input`, and is no larger than `src`. If an element is
-   * written several times, the last value is stored. Negative indices, indices out of range, and a
-   * `src` of another dtype are an error.
+   * int64, has the number of dimensions of `input` and `src`, and is no larger than `src` in any
+   * dimension, nor than `input` in dimensions other than `dim`. If an element is written several
+   * times, the last value is stored. Negative indices, indices out of range, and a `src` of another
+   * dtype are an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -2827,8 +2847,9 @@ export class Tensor extends Handle {
   scatter(dim: Int | string, index: TensorLike, src: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns a copy of `input` with the scalar `value` written at indices along dimension `dim`:
-   * `input[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
-   * error.
+   * `input[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
+   * dimensions of `input`, and is no larger in dimensions other than `dim`. Negative indices and
+   * indices out of range are an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -2836,7 +2857,7 @@ export class Tensor extends Handle {
   scatter(dim: Int | string, index: TensorLike, value: Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
-   * `reduce` is "add" or "multiply".
+   * `reduce` is "add" or "multiply". The indices are those of `scatter`.
    *
    * Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
    *
@@ -2846,7 +2867,7 @@ export class Tensor extends Handle {
   scatter(dim: Int | string, index: TensorLike, src: TensorLike, options: { reduce: string; out?: Tensor | null }): Tensor;
   /**
    * Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
-   * `reduce` is "add" or "multiply".
+   * `reduce` is "add" or "multiply". The indices are those of `scatter`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -2855,9 +2876,10 @@ export class Tensor extends Handle {
   /**
    * Returns `input` with the elements of `src` written at indices along dimension `dim`, the
    * reverse of `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or
-   * int64, has the number of dimensions of `input`, and is no larger than `src`. If an element is
-   * written several times, the last value is stored. Negative indices, indices out of range, and a
-   * `src` of another dtype are an error.
+   * int64, has the number of dimensions of `input` and `src`, and is no larger than `src` in any
+   * dimension, nor than `input` in dimensions other than `dim`. If an element is written several
+   * times, the last value is stored. Negative indices, indices out of range, and a `src` of another
+   * dtype are an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2867,8 +2889,9 @@ export class Tensor extends Handle {
   scatter_(dim: Int | string, index: TensorLike, src: TensorLike): this;
   /**
    * Returns `input` with the scalar `value` written at indices along dimension `dim`:
-   * `input[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
-   * error.
+   * `input[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
+   * dimensions of `input`, and is no larger in dimensions other than `dim`. Negative indices and
+   * indices out of range are an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2878,7 +2901,7 @@ export class Tensor extends Handle {
   scatter_(dim: Int | string, index: TensorLike, value: Scalar): this;
   /**
    * Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
-   * `reduce` is "add" or "multiply".
+   * `reduce` is "add" or "multiply". The indices are those of `scatter`.
    *
    * Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
    *
@@ -2890,7 +2913,7 @@ export class Tensor extends Handle {
   scatter_(dim: Int | string, index: TensorLike, src: TensorLike, options: { reduce: string }): this;
   /**
    * Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
-   * `reduce` is "add" or "multiply".
+   * `reduce` is "add" or "multiply". The indices are those of `scatter`.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2912,8 +2935,11 @@ export class Tensor extends Handle {
   scatter_Async(dim: Int | string, index: TensorLike, value: Scalar, options: { reduce: string; signal?: Signal | null }): Promise<this>;
   /**
    * Returns a copy of `input` to which the elements of `src` are added at indices along dimension
-   * `dim`: `input[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative
-   * indices and indices out of range are an error. The dtypes of `input` and `src` must be equal.
+   * `dim`: `input[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are
+   * added in the row-major order of `index`. `index` is int32 or int64, has the number of
+   * dimensions of `input` and `src`, and is no larger than `src` in any dimension, nor than `input`
+   * in dimensions other than `dim`. Negative indices and indices out of range are an error. The
+   * dtypes of `input` and `src` must be equal.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -2921,8 +2947,11 @@ export class Tensor extends Handle {
   scatterAdd(dim: Int | string, index: TensorLike, src: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns `input` to which the elements of `src` are added at indices along dimension `dim`:
-   * `input[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative indices and
-   * indices out of range are an error. The dtypes of `input` and `src` must be equal.
+   * `input[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are added in
+   * the row-major order of `index`. `index` is int32 or int64, has the number of dimensions of
+   * `input` and `src`, and is no larger than `src` in any dimension, nor than `input` in dimensions
+   * other than `dim`. Negative indices and indices out of range are an error. The dtypes of `input`
+   * and `src` must be equal.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2935,10 +2964,12 @@ export class Tensor extends Handle {
   scatterAdd_Async(dim: Int | string, index: TensorLike, src: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns a copy of `input` reduced with the elements of `src` at indices along dimension `dim`:
-   * for "sum", `input[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean",
-   * "amax" or "amin". `includeSelf` includes the previous values in the reduction. Means of
-   * integers are rounded down. Negative indices and indices out of range are an error. The dtypes
-   * of `input` and `src` must be equal.
+   * for "sum", `input[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the
+   * number of dimensions of `input` and `src`, and is no larger than `src` in any dimension, nor
+   * than `input` in dimensions other than `dim`. `reduce` is "sum", "prod", "mean", "amax" or
+   * "amin". `includeSelf` includes the elements of `input` in the reduction. Means of integers are
+   * rounded down. Negative indices and indices out of range are an error. The dtypes of `input` and
+   * `src` must be equal.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default:
    * `includeSelf` true.
@@ -2947,10 +2978,12 @@ export class Tensor extends Handle {
   scatterReduce(dim: Int | string, index: TensorLike, src: TensorLike, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Returns `input` reduced with the elements of `src` at indices along dimension `dim`: for "sum",
-   * `input[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean", "amax" or
-   * "amin". `includeSelf` includes the previous values in the reduction. Means of integers are
-   * rounded down. Negative indices and indices out of range are an error. The dtypes of `input` and
-   * `src` must be equal.
+   * `input[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the number of
+   * dimensions of `input` and `src`, and is no larger than `src` in any dimension, nor than `input`
+   * in dimensions other than `dim`. `reduce` is "sum", "prod", "mean", "amax" or "amin".
+   * `includeSelf` includes the elements of `input` in the reduction. Means of integers are rounded
+   * down. Negative indices and indices out of range are an error. The dtypes of `input` and `src`
+   * must be equal.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2964,9 +2997,9 @@ export class Tensor extends Handle {
   /**
    * Returns a copy of `input` with `alpha` times `source` added to the slices along dimension `dim`
    * at the indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for
-   * dim = 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer
-   * tensors, fractions are truncated. An index out of range is an error. The dtypes of `input` and
-   * `source` must be equal.
+   * dim = 0. An `alpha` that overflows the dtype of `input` is an error; for integer tensors, its
+   * fraction is truncated. Negative indices and indices out of range are an error. The dtypes of
+   * `input` and `source` must be equal.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `alpha` 1.
    */
@@ -2975,9 +3008,9 @@ export class Tensor extends Handle {
   /**
    * Returns `input` with `alpha` times `source` added to the slices along dimension `dim` at the
    * indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for dim =
-   * 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer tensors,
-   * fractions are truncated. An index out of range is an error. The dtypes of `input` and `source`
-   * must be equal.
+   * 0. An `alpha` that overflows the dtype of `input` is an error; for integer tensors, its
+   * fraction is truncated. Negative indices and indices out of range are an error. The dtypes of
+   * `input` and `source` must be equal.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -2990,8 +3023,8 @@ export class Tensor extends Handle {
   indexAdd_Async(dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Returns a copy of `input` with `source` written to the slices along dimension `dim` at the
-   * indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of
-   * range is an error. The dtypes of `input` and `source` must be equal.
+   * indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices
+   * and indices out of range are an error. The dtypes of `input` and `source` must be equal.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -2999,8 +3032,8 @@ export class Tensor extends Handle {
   indexCopy(dim: Int | string, index: TensorLike, source: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns `input` with `source` written to the slices along dimension `dim` at the indices of the
-   * int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of range is an
-   * error. The dtypes of `input` and `source` must be equal.
+   * int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and indices out
+   * of range are an error. The dtypes of `input` and `source` must be equal.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3037,8 +3070,8 @@ export class Tensor extends Handle {
   /**
    * Returns a copy of `input` with `source` reduced into the slices along dimension `dim` at the
    * indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
-   * `includeSelf` includes the previous values in the reduction. An index out of range is an error.
-   * The dtypes of `input` and `source` must be equal.
+   * `includeSelf` includes the elements of `input` in the reduction. Negative indices and indices
+   * out of range are an error. The dtypes of `input` and `source` must be equal.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default:
    * `includeSelf` true.
@@ -3048,8 +3081,8 @@ export class Tensor extends Handle {
   /**
    * Returns `input` with `source` reduced into the slices along dimension `dim` at the indices of
    * the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin". `includeSelf`
-   * includes the previous values in the reduction. An index out of range is an error. The dtypes of
-   * `input` and `source` must be equal.
+   * includes the elements of `input` in the reduction. Negative indices and indices out of range
+   * are an error. The dtypes of `input` and `source` must be equal.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3213,7 +3246,7 @@ export class Tensor extends Handle {
   /**
    * Returns a copy of `input` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced
    * by `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the
-   * shape of the replaced elements.
+   * shape of the replaced elements, and is converted to the dtype of `input`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `offset` 0,
    * `dim1` 0, `dim2` 1.
@@ -3223,8 +3256,9 @@ export class Tensor extends Handle {
   diagonalScatter(src: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
   diagonalScatter(src: TensorLike, offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
   /**
-   * Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`. `src`
-   * must have the shape of the replaced elements.
+   * Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`. A
+   * negative `index` counts from the end. `src` must have the shape of the slice, and is converted
+   * to the dtype of `input`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -3232,7 +3266,8 @@ export class Tensor extends Handle {
   selectScatter(src: TensorLike, dim: Int | string, index: Int): Tensor;
   /**
    * Returns a copy of `input` with the slice `start:end:step` of dimension `dim` replaced by `src`.
-   * `src` must have the shape of the replaced elements.
+   * Negative `start` and `end` count from the end, and both are clamped to the size; `step` must be
+   * positive. `src` must have the shape of the slice, and is converted to the dtype of `input`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `dim` 0,
    * `step` 1.
@@ -3244,7 +3279,8 @@ export class Tensor extends Handle {
   sliceScatter(src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns a copy of `input` with the elements of `asStrided(size, stride, storageOffset)`
-   * replaced by `src`. `src` must have the shape of the replaced elements.
+   * replaced by `src`. `src` must have the shape of the replaced elements, and is converted to the
+   * dtype of `input`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -3349,7 +3385,9 @@ export class Tensor extends Handle {
   slogdet(options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
   /**
    * Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
-   * 0, NaN if it is negative. Matrices that are not square are an error.
+   * 0. For real matrices a negative determinant returns NaN; for complex matrices the result is the
+   * principal value of the complex logarithm. Returns a tensor of shape (...). Matrices that are
+   * not square are an error.
    *
    * Dtypes: floats and complex. Result: the dtype of `input`.
    */
@@ -3435,9 +3473,9 @@ export class Tensor extends Handle {
    * Computes the logical AND of `input` and `other`, element by element, with nonzero as true.
    * Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -3455,9 +3493,9 @@ export class Tensor extends Handle {
    * Computes the logical OR of `input` and `other`, element by element, with nonzero as true.
    * Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -3475,9 +3513,9 @@ export class Tensor extends Handle {
    * Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
    * Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-   * converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-   * shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+   * converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of
+   * `input`.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -3493,7 +3531,7 @@ export class Tensor extends Handle {
   /**
    * Computes the logical NOT of each element: true where it is 0.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
    * converted to that dtype, with 1 for true.
    *
    * Dtypes: bool, integers, floats and complex.
@@ -3512,8 +3550,9 @@ export class Tensor extends Handle {
    * Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
    * Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool and integers.
    */
@@ -3531,8 +3570,9 @@ export class Tensor extends Handle {
    * Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
    * Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool and integers.
    */
@@ -3550,8 +3590,9 @@ export class Tensor extends Handle {
    * Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
    * the logical XOR. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool and integers.
    */
@@ -3585,8 +3626,9 @@ export class Tensor extends Handle {
    * Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
    * shift that is negative or at least the number of bits returns 0.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers.
    */
@@ -3606,8 +3648,9 @@ export class Tensor extends Handle {
    * (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
    * bits returns 0, or -1 for negative elements.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers.
    */
@@ -3687,8 +3730,8 @@ export class Tensor extends Handle {
    * Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha *
    * (mat1 @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to
    * (n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored.
-   * All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is
-   * an error; for integer tensors, fractions are truncated.
+   * All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error;
+   * for integer tensors, their fractions are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3699,8 +3742,8 @@ export class Tensor extends Handle {
    * Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha *
    * (mat1 @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to
    * (n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored.
-   * All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is
-   * an error; for integer tensors, fractions are truncated.
+   * All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error;
+   * for integer tensors, their fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3713,9 +3756,10 @@ export class Tensor extends Handle {
   addmm_Async(mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
-   * batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the
-   * corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
-   * outside of the range of the dtype is an error; for integer tensors, fractions are truncated.
+   * batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `input` is broadcast
+   * to (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+   * ignored. All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is
+   * an error; for integer tensors, their fractions are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3724,9 +3768,10 @@ export class Tensor extends Handle {
   baddbmm(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
-   * batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the
-   * corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
-   * outside of the range of the dtype is an error; for integer tensors, fractions are truncated.
+   * batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `input` is broadcast
+   * to (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+   * ignored. All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is
+   * an error; for integer tensors, their fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3739,10 +3784,11 @@ export class Tensor extends Handle {
   baddbmm_Async(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
-   * input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
-   * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-   * the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
-   * tensors, fractions are truncated.
+   * input + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and
+   * `batch2` of shape (b, m, p). `input` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and
+   * infinity in the corresponding operand are ignored. All tensors must have the same dtype. A
+   * `beta` or `alpha` that overflows the dtype is an error; for integer tensors, their fractions
+   * are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3751,10 +3797,11 @@ export class Tensor extends Handle {
   addbmm(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
-   * input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
-   * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-   * the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
-   * tensors, fractions are truncated.
+   * input + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and
+   * `batch2` of shape (b, m, p). `input` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and
+   * infinity in the corresponding operand are ignored. All tensors must have the same dtype. A
+   * `beta` or `alpha` that overflows the dtype is an error; for integer tensors, their fractions
+   * are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3766,10 +3813,11 @@ export class Tensor extends Handle {
   addbmm_Async(batch1: TensorLike, options: { batch2: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   addbmm_Async(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
-   * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
-   * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-   * are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
-   * the dtype is an error; for integer tensors, fractions are truncated.
+   * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`,
+   * for `mat` of shape (n, m) and `vec` of shape (m). `input` is broadcast to (n). If `beta` or
+   * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+   * the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
+   * their fractions are truncated.
    *
    * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
    * `beta` 1, `alpha` 1.
@@ -3777,10 +3825,11 @@ export class Tensor extends Handle {
   addmv(mat: TensorLike, options: { vec: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   addmv(mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
-   * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-   * are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
-   * the dtype is an error; for integer tensors, fractions are truncated.
+   * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`,
+   * for `mat` of shape (n, m) and `vec` of shape (m). `input` is broadcast to (n). If `beta` or
+   * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+   * the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
+   * their fractions are truncated.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3792,10 +3841,11 @@ export class Tensor extends Handle {
   addmv_Async(mat: TensorLike, options: { vec: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   addmv_Async(mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
-   * Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-   * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
-   * `alpha` outside of the range of the dtype is an error, and so is a fraction for integer
-   * tensors.
+   * Computes the outer product of two vectors and adds it to a matrix: `beta * input + alpha *
+   * outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `input` is broadcast to
+   * (n, m). If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or `alpha` that
+   * overflows the dtype of the result is an error, and so is a fraction for integer tensors or an
+   * imaginary part for real tensors.
    *
    * Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
    * `alpha` 1.
@@ -3803,10 +3853,11 @@ export class Tensor extends Handle {
   addr(vec1: TensorLike, options: { vec2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   addr(vec1: TensorLike, vec2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   /**
-   * Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-   * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
-   * `alpha` outside of the range of the dtype is an error, and so is a fraction for integer
-   * tensors.
+   * Computes the outer product of two vectors and adds it to a matrix: `beta * input + alpha *
+   * outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `input` is broadcast to
+   * (n, m). If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or `alpha` that
+   * overflows the dtype of the result is an error, and so is a fraction for integer tensors or an
+   * imaginary part for real tensors.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3907,7 +3958,7 @@ export class Tensor extends Handle {
   /**
    * Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
    * others by 1 - `p`, if `train` is true. Otherwise returns `input`. A `p` outside of [0, 1] is an
-   * error, and so are integers in training.
+   * error, and so are integer and bool tensors in training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3919,9 +3970,10 @@ export class Tensor extends Handle {
   dropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   dropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * Applies dropout to whole channels, if `train` is true: all elements with the same indices in
-   * the first two dimensions are set to 0 together, with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+   * Applies dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+   * elements with the same indices in the first two dimensions are set to 0 together, with
+   * probability `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error,
+   * and so are integer and bool tensors in training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3933,10 +3985,11 @@ export class Tensor extends Handle {
   featureDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   featureDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
-   * element by the minimum of SELU with probability `p`, and applies an affine transformation that
-   * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-   * error, and so are integers in training.
+   * Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
+   * returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+   * applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets
+   * all elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+   * training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3948,9 +4001,10 @@ export class Tensor extends Handle {
   alphaDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   alphaDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
-   * in the first two dimensions are replaced together. See `alphaDropout`. A `p` outside of [0, 1]
-   * is an error, and so are integers in training.
+   * Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+   * elements with the same indices in the first two dimensions are replaced together. See
+   * `alphaDropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+   * training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -4059,8 +4113,9 @@ export class Tensor extends Handle {
   multinomial(numSamples: Int, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor | null }): Tensor;
   multinomial(numSamples: Int, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor | null }): Tensor;
   /**
-   * Fills `input` with random numbers from the uniform distribution on [`from`, `to`), in place. A
-   * `from` greater than `to` is an error.
+   * Fills `input` with random numbers from the uniform distribution on [`from`, `to`), in place.
+   * The real and imaginary parts of complex elements are independent. A `from` greater than `to` is
+   * an error.
    *
    * Dtypes: floats and complex. Default: `from` 0, `to` 1.
    */
@@ -4069,7 +4124,8 @@ export class Tensor extends Handle {
   uniform_(from: number, to: number, options?: { generator?: Generator | null }): this;
   /**
    * Fills `input` with random numbers from the normal distribution with mean `mean` and standard
-   * deviation `std`, in place. A negative `std` is an error.
+   * deviation `std`, in place. The real and imaginary parts of complex elements are independent,
+   * each with mean `mean` and standard deviation `std / sqrt(2)`. A negative `std` is an error.
    *
    * Dtypes: floats and complex. Default: `mean` 0, `std` 1.
    */
@@ -4560,8 +4616,9 @@ export class Tensor extends Handle {
    * bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
    * bounds; if `min` exceeds `max`, the result is `max`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `min` and `max` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4573,8 +4630,9 @@ export class Tensor extends Handle {
    * take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
    * the result is `max`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4620,8 +4678,9 @@ export class Tensor extends Handle {
    *
    * Alias of `clamp`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `min` and `max` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4635,8 +4694,9 @@ export class Tensor extends Handle {
    *
    * Alias of `clamp`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4662,8 +4722,9 @@ export class Tensor extends Handle {
    * Clamps each element to at least `min`: `max(input, min)`. NaN propagates. Equivalent to `clamp`
    * with one bound.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `min` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4681,8 +4742,9 @@ export class Tensor extends Handle {
    * Clamps each element to at most `max`: `min(input, max)`. NaN propagates. Equivalent to `clamp`
    * with one bound.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `max` must be broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -5117,9 +5179,10 @@ export class Tensor extends Handle {
    */
   sparseMask(mask: TensorLike): Tensor;
   /**
-   * Changes the shape of a COO tensor, in place. A tensor with entries keeps its number of sparse
-   * dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
-   * 0.
+   * Changes the shape of a COO tensor to `size`, with `sparseDim` sparse and `denseDim` dense
+   * dimensions, in place. If the tensor has entries, their indices must be in range of the new
+   * shape, the numbers of dimensions must not change, and no dense dimension may become smaller;
+   * new elements are 0. `sparseResizeAndClear_` removes the entries instead.
    *
    * Dtypes: bool, integers, floats and complex.
    */
@@ -5148,8 +5211,9 @@ export class Tensor extends Handle {
    */
   markCoalesced_(coalesced: boolean): this;
   /**
-   * Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
-   * elements of the rows in which `input` has entries.
+   * Computes the matrix product of a sparse matrix `input` of shape (n, m) and a strided matrix
+   * `mat2` of shape (m, p). Returns a COO tensor of shape (n, p) with an entry for each element of
+   * the rows in which `input` has entries. The dtypes must be equal.
    *
    * Dtypes: integers, floats and complex. Result: the dtype of `input`.
    */
@@ -5157,7 +5221,8 @@ export class Tensor extends Handle {
   /**
    * Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
    * input + alpha * (mat1 @ mat2)` for sparse `input` and `mat1` and a strided `mat2`. Returns a
-   * COO tensor with all elements of the rows in which `mat1` has entries.
+   * COO tensor with the entries of `input` and an entry for each element of the rows in which
+   * `mat1` has entries. The shapes are those of `addmm`, but `input` is not broadcast.
    *
    * Dtypes: integers, floats and complex. Result: the dtype of `input`. Default: `beta` 1, `alpha`
    * 1.
@@ -5176,8 +5241,8 @@ export class Tensor extends Handle {
    * Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
    * from 0 to x.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5194,8 +5259,8 @@ export class Tensor extends Handle {
   /**
    * Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5214,8 +5279,8 @@ export class Tensor extends Handle {
    * Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf
    * for -1, inf for 1, and NaN outside of [-1, 1].
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5234,8 +5299,8 @@ export class Tensor extends Handle {
    * Computes the natural logarithm of the absolute value of the gamma function of each element:
    * `log(|gamma(x)|)`; inf for 0 and negative integers.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5254,8 +5319,8 @@ export class Tensor extends Handle {
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
    * element; -inf for 0, and NaN for negative integers.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5274,8 +5339,8 @@ export class Tensor extends Handle {
    * Computes the modified Bessel function of the first kind of order 0, I0, of each element: the
    * sum of `(x / 2)**(2 * k) / k!**2` over k >= 0.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5292,8 +5357,8 @@ export class Tensor extends Handle {
   /**
    * Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats and complex.
    */
@@ -5313,8 +5378,8 @@ export class Tensor extends Handle {
    * Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
    * elements are clamped to [eps, 1 - eps] first.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5336,8 +5401,8 @@ export class Tensor extends Handle {
    * element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
    * - 1.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5357,8 +5422,9 @@ export class Tensor extends Handle {
    * element: the integral of `t**(input - 1) * exp(-t)` from 0 to `other`, divided by
    * `gamma(input)`; NaN for negative arguments. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -5376,8 +5442,9 @@ export class Tensor extends Handle {
    * Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
    * element: `1 - igamma(input, other)`; NaN for negative arguments. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -5410,9 +5477,10 @@ export class Tensor extends Handle {
    * Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and
    * `other` is not NaN. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -5430,8 +5498,9 @@ export class Tensor extends Handle {
    * Computes the greatest common divisor of integers, element by element. It is nonnegative, except
    * for the most negative integer with itself or 0. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers.
    */
@@ -5449,8 +5518,9 @@ export class Tensor extends Handle {
    * Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
    * an operand is 0. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: integers.
    */
@@ -5468,8 +5538,9 @@ export class Tensor extends Handle {
    * Returns the next representable value after `input` in the direction of `other`, element by
    * element. Shapes are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-   * of a higher category is an error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted
+   * dtype must not be of a higher category (bool < integer < floating-point < complex) than the
+   * dtype of `input`. `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats.
    */
@@ -5487,8 +5558,8 @@ export class Tensor extends Handle {
    * Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
    * positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: the other
-   * operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. `values` must be
+   * broadcastable to the shape of `input`.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -5507,9 +5578,10 @@ export class Tensor extends Handle {
    * Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes
    * are broadcast.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point; a promoted dtype of a higher category is an
-   * error; the other operands must be broadcastable to that shape.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
+   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
+   * `other` must be broadcastable to the shape of `input`.
    *
    * Dtypes: floats and complex except complex32.
    */
@@ -5560,8 +5632,8 @@ export class Tensor extends Handle {
   /**
    * Converts angles from degrees to radians: `x * pi / 180`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -5578,8 +5650,8 @@ export class Tensor extends Handle {
   /**
    * Converts angles from radians to degrees: `x * 180 / pi`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-   * are an error, because the result is floating-point.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
+   * bool `input` is an error, because the result is floating-point.
    *
    * Dtypes: floats.
    */
@@ -6221,15 +6293,16 @@ export class Tensor extends Handle {
   unsafeSplitWithSizes(splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
   unsafeSplitWithSizes(splitSizes: Ints, dim: Int | string): Tensor[];
   /**
-   * Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
-   * are the larger ones. Returns views.
+   * Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the larger ones
+   * are first. Returns views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `dim` 0.
    */
   tensorSplit(sections: Int, options?: { dim?: Int | string }): Tensor[];
   tensorSplit(sections: Int, dim: Int | string): Tensor[];
   /**
-   * Splits dimension `dim` before each of the positions `indices`. Returns views.
+   * Splits dimension `dim` before each index in `indices`; negative ones count from the end.
+   * Returns views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `dim` 0.
    */
@@ -6237,7 +6310,7 @@ export class Tensor extends Handle {
   tensorSplit(indices: Ints, dim: Int | string): Tensor[];
   /**
    * Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a
-   * 1-D tensor the positions. See `tensorSplit`.
+   * 1-D tensor contains the indices. See `tensorSplit`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
    * error, because the result depends on values. Default: `dim` 0.
@@ -6246,38 +6319,42 @@ export class Tensor extends Handle {
   tensorSplit(tensorIndicesOrSections: TensorLike, dim: Int | string): Tensor[];
   /**
    * Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
-   * divisible is an error.
+   * divisible by `sections` is an error, and so is a zero-dim tensor. Returns views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   hsplit(sections: Int): Tensor[];
   /**
-   * Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
+   * Splits columns (dimension 1, or 0 of a vector) before each index in `indices`; negative ones
+   * count from the end. Returns views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   hsplit(indices: Ints): Tensor[];
   /**
-   * Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an
-   * error.
+   * Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible by
+   * `sections` is an error, and so are tensors of fewer than 2 dimensions. Returns views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   vsplit(sections: Int): Tensor[];
   /**
-   * Splits rows (dimension 0) before each of the positions `indices`.
+   * Splits rows (dimension 0) before each index in `indices`; negative ones count from the end.
+   * Returns views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   vsplit(indices: Ints): Tensor[];
   /**
-   * Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
+   * Splits dimension 2 into `sections` equal chunks. A size that is not divisible by `sections` is
+   * an error, and so are tensors of fewer than 3 dimensions. Returns views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   dsplit(sections: Int): Tensor[];
   /**
-   * Splits dimension 2 before each of the positions `indices`.
+   * Splits dimension 2 before each index in `indices`; negative ones count from the end. Returns
+   * views.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -7090,8 +7167,8 @@ export function clone(input: TensorLike, options?: { memoryFormat?: MemoryFormat
 /** Asynchronous `clone`, executed off the event loop. */
 export function cloneAsync(input: TensorLike, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a copy of `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of
- * the range of the dtype is an error; for integer tensors, fractions are truncated.
+ * Returns a copy of `input` filled with `value`: a scalar or a zero-dim tensor. The value is
+ * converted to the dtype of `input` as in `full`; a scalar that overflows it is an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -7140,9 +7217,10 @@ export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; 
 export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor of shape `size` filled with `fillValue`. `dtype` defaults to the dtype of the
- * value: bool, int64, the default dtype or its complex counterpart. A value outside of the range of
- * `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes, fractions
- * are truncated.
+ * value: bool, int64, the default dtype or its complex counterpart. For integer dtypes, the
+ * fraction of the value is truncated, and in unsigned dtypes negative values wrap around: -1 is 255
+ * in uint8. A value that overflows `dtype` is an error, and so is an imaginary part with a real
+ * `dtype`.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -7248,9 +7326,9 @@ export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar
 export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
- * `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
- * and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
- * truncated. `dtype` defaults to the default dtype.
+ * `start + i * (end - start) / (steps - 1)`. With one step, the value is `start`. A `start` or
+ * `end` that overflows the dtype is an error, and so is a negative `steps`; for integer dtypes, the
+ * fractions of `start`, `end` and the values are truncated. `dtype` defaults to the default dtype.
  *
  * Dtypes: integers, floats and complex.
  */
@@ -7298,7 +7376,8 @@ export function linspaceAsync(start: Scalar, end: TensorLike, steps: Int, option
 /**
  * Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
  * exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
- * 1))`. A negative `steps` is an error. `dtype` defaults to the default dtype.
+ * 1))`. With one step, the exponent is `start`. A negative `steps` is an error. `dtype` defaults to
+ * the default dtype.
  *
  * Dtypes: integers, floats and complex. Default: `base` 10.
  */
@@ -7431,8 +7510,8 @@ export function onesLike(input: TensorLike, options?: { dtype?: DType | null; la
 export function onesLikeAsync(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor filled with `fillValue` with the shape of `input`; dtype, layout and device
- * default to those of `input`. Without `memoryFormat`, the order of the dimensions in memory is
- * that of `input`.
+ * default to those of `input`. The value is converted as in `full`. Without `memoryFormat`, the
+ * order of the dimensions in memory is that of `input`.
  *
  * Dtypes: bool, integers, floats and complex.
  */
@@ -8356,8 +8435,8 @@ export function takeAsync(input: TensorLike, options: { index: TensorLike; out?:
 export function takeAsync(input: TensorLike, index: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
- * selects from the flattened tensor. `argmax` and `argsort` return suitable indices. An index out
- * of range is an error.
+ * selects from the flattened tensor. `indices` is int64; `argmax` and `argsort` return suitable
+ * ones. Negative indices count from the end, and an index out of range is an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8409,8 +8488,8 @@ export function argwhere(input: TensorLike): Tensor;
 export function argwhereAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` with `source` written to the elements with the flat row-major indices
- * `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
- * of `input` and `source` must be equal. An index out of range is an error.
+ * `index` (int64), of which negative ones count from the end. With `accumulate`, values are added
+ * instead. The dtypes of `input` and `source` must be equal. An index out of range is an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `accumulate`
  * false.
@@ -8425,9 +8504,10 @@ export function putAsync(input: TensorLike, index: TensorLike, source: TensorLik
 /**
  * Returns a copy of `input` with the elements of `src` written at indices along dimension `dim`,
  * the reverse of `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or
- * int64, has the number of dimensions of `input`, and is no larger than `src`. If an element is
- * written several times, the last value is stored. Negative indices, indices out of range, and a
- * `src` of another dtype are an error.
+ * int64, has the number of dimensions of `input` and `src`, and is no larger than `src` in any
+ * dimension, nor than `input` in dimensions other than `dim`. If an element is written several
+ * times, the last value is stored. Negative indices, indices out of range, and a `src` of another
+ * dtype are an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8435,8 +8515,9 @@ export function scatter(input: TensorLike, options: { dim: Int | string; index: 
 export function scatter(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /**
  * Returns a copy of `input` with the scalar `value` written at indices along dimension `dim`:
- * `input[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
- * error.
+ * `input[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
+ * dimensions of `input`, and is no larger in dimensions other than `dim`. Negative indices and
+ * indices out of range are an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8444,7 +8525,7 @@ export function scatter(input: TensorLike, options: { dim: Int | string; index: 
 export function scatter(input: TensorLike, dim: Int | string, index: TensorLike, value: Scalar, options?: { out?: Tensor | null }): Tensor;
 /**
  * Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
- * `reduce` is "add" or "multiply".
+ * `reduce` is "add" or "multiply". The indices are those of `scatter`.
  *
  * Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
  *
@@ -8454,7 +8535,7 @@ export function scatter(input: TensorLike, options: { dim: Int | string; index: 
 export function scatter(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, options: { reduce: string; out?: Tensor | null }): Tensor;
 /**
  * Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
- * `reduce` is "add" or "multiply".
+ * `reduce` is "add" or "multiply". The indices are those of `scatter`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8474,8 +8555,11 @@ export function scatterAsync(input: TensorLike, options: { dim: Int | string; in
 export function scatterAsync(input: TensorLike, dim: Int | string, index: TensorLike, value: Scalar, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` to which the elements of `src` are added at indices along dimension
- * `dim`: `input[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative
- * indices and indices out of range are an error. The dtypes of `input` and `src` must be equal.
+ * `dim`: `input[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are
+ * added in the row-major order of `index`. `index` is int32 or int64, has the number of dimensions
+ * of `input` and `src`, and is no larger than `src` in any dimension, nor than `input` in
+ * dimensions other than `dim`. Negative indices and indices out of range are an error. The dtypes
+ * of `input` and `src` must be equal.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8486,10 +8570,12 @@ export function scatterAddAsync(input: TensorLike, options: { dim: Int | string;
 export function scatterAddAsync(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` reduced with the elements of `src` at indices along dimension `dim`:
- * for "sum", `input[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean",
- * "amax" or "amin". `includeSelf` includes the previous values in the reduction. Means of integers
- * are rounded down. Negative indices and indices out of range are an error. The dtypes of `input`
- * and `src` must be equal.
+ * for "sum", `input[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the
+ * number of dimensions of `input` and `src`, and is no larger than `src` in any dimension, nor than
+ * `input` in dimensions other than `dim`. `reduce` is "sum", "prod", "mean", "amax" or "amin".
+ * `includeSelf` includes the elements of `input` in the reduction. Means of integers are rounded
+ * down. Negative indices and indices out of range are an error. The dtypes of `input` and `src`
+ * must be equal.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `includeSelf`
  * true.
@@ -8521,9 +8607,9 @@ export function segmentReduceAsync(data: TensorLike, reduce: 'sum' | 'mean' | 'm
 /**
  * Returns a copy of `input` with `alpha` times `source` added to the slices along dimension `dim`
  * at the indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for
- * dim = 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer
- * tensors, fractions are truncated. An index out of range is an error. The dtypes of `input` and
- * `source` must be equal.
+ * dim = 0. An `alpha` that overflows the dtype of `input` is an error; for integer tensors, its
+ * fraction is truncated. Negative indices and indices out of range are an error. The dtypes of
+ * `input` and `source` must be equal.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `alpha` 1.
  */
@@ -8534,8 +8620,8 @@ export function indexAddAsync(input: TensorLike, options: { dim: Int | string; i
 export function indexAddAsync(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` with `source` written to the slices along dimension `dim` at the
- * indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of
- * range is an error. The dtypes of `input` and `source` must be equal.
+ * indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices
+ * and indices out of range are an error. The dtypes of `input` and `source` must be equal.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8559,8 +8645,8 @@ export function indexFillAsync(input: TensorLike, dim: Int | string, index: Tens
 /**
  * Returns a copy of `input` with `source` reduced into the slices along dimension `dim` at the
  * indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
- * `includeSelf` includes the previous values in the reduction. An index out of range is an error.
- * The dtypes of `input` and `source` must be equal.
+ * `includeSelf` includes the elements of `input` in the reduction. Negative indices and indices out
+ * of range are an error. The dtypes of `input` and `source` must be equal.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `includeSelf`
  * true.
@@ -8580,8 +8666,8 @@ export function indexReduceAsync(input: TensorLike, dim: Int | string, index: Te
 export function where(condition: TensorLike): Tensor[];
 /**
  * Selects elements from `input` where `condition` (bool or uint8) is true, and from `other`
- * elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
- * error.
+ * elsewhere. Shapes are broadcast. A scalar that overflows the dtype of the result is an error;
+ * negative scalars wrap around in unsigned dtypes.
  *
  * Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
  */
@@ -8955,7 +9041,7 @@ export function diagflatAsync(input: TensorLike, offset: Int, options?: { signal
 /**
  * Returns a copy of `input` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
  * `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the shape
- * of the replaced elements.
+ * of the replaced elements, and is converted to the dtype of `input`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `offset` 0,
  * `dim1` 0, `dim2` 1.
@@ -8972,8 +9058,9 @@ export function diagonalScatterAsync(input: TensorLike, src: TensorLike, offset:
 export function diagonalScatterAsync(input: TensorLike, src: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalScatterAsync(input: TensorLike, src: TensorLike, offset: Int, dim1: Int | string, dim2: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`. `src` must
- * have the shape of the replaced elements.
+ * Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`. A negative
+ * `index` counts from the end. `src` must have the shape of the slice, and is converted to the
+ * dtype of `input`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -8984,7 +9071,8 @@ export function selectScatterAsync(input: TensorLike, options: { src: TensorLike
 export function selectScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` with the slice `start:end:step` of dimension `dim` replaced by `src`.
- * `src` must have the shape of the replaced elements.
+ * Negative `start` and `end` count from the end, and both are clamped to the size; `step` must be
+ * positive. `src` must have the shape of the slice, and is converted to the dtype of `input`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `dim` 0,
  * `step` 1.
@@ -9004,7 +9092,8 @@ export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int |
 export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` with the elements of `asStrided(size, stride, storageOffset)` replaced
- * by `src`. `src` must have the shape of the replaced elements.
+ * by `src`. `src` must have the shape of the replaced elements, and is converted to the dtype of
+ * `input`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -9211,7 +9300,9 @@ export function slogdet(input: TensorLike, options?: { out?: readonly Tensor[] |
 export function slogdetAsync(input: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null; signal?: Signal | null }): Promise<{ sign: Tensor; logabsdet: Tensor }>;
 /**
  * Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
- * 0, NaN if it is negative. Matrices that are not square are an error.
+ * 0. For real matrices a negative determinant returns NaN; for complex matrices the result is the
+ * principal value of the complex logarithm. Returns a tensor of shape (...). Matrices that are not
+ * square are an error.
  *
  * Dtypes: floats and complex. Result: the dtype of `input`.
  */
@@ -10999,8 +11090,8 @@ export function gerAsync(input: TensorLike, vec2: TensorLike, options?: { out?: 
  * Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha * (mat1
  * @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to (n, p).
  * If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
- * must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for
- * integer tensors, fractions are truncated.
+ * must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer
+ * tensors, their fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -11012,9 +11103,10 @@ export function addmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2:
 export function addmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
- * batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
- * operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
- * range of the dtype is an error; for integer tensors, fractions are truncated.
+ * batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `input` is broadcast
+ * to (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+ * ignored. All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an
+ * error; for integer tensors, their fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -11026,10 +11118,10 @@ export function baddbmmAsync(input: TensorLike, options: { batch1: TensorLike; b
 export function baddbmmAsync(input: TensorLike, batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * input
- * + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or `alpha` is
- * 0, NaN and infinity in the corresponding operand are ignored. All tensors must have the same
- * dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer tensors,
- * fractions are truncated.
+ * + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and `batch2` of
+ * shape (b, m, p). `input` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and infinity in
+ * the corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
+ * that overflows the dtype is an error; for integer tensors, their fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -11040,10 +11132,11 @@ export function addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike
 export function addbmmAsync(input: TensorLike, options: { batch1: TensorLike; batch2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addbmmAsync(input: TensorLike, batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
- * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
- * are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
- * the dtype is an error; for integer tensors, fractions are truncated.
+ * Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`,
+ * for `mat` of shape (n, m) and `vec` of shape (m). `input` is broadcast to (n). If `beta` or
+ * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+ * the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
+ * their fractions are truncated.
  *
  * Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`. Default:
  * `beta` 1, `alpha` 1.
@@ -11054,9 +11147,11 @@ export function addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, optio
 export function addmvAsync(input: TensorLike, options: { mat: TensorLike; vec: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addmvAsync(input: TensorLike, mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
- * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
- * `alpha` outside of the range of the dtype is an error, and so is a fraction for integer tensors.
+ * Computes the outer product of two vectors and adds it to a matrix: `beta * input + alpha *
+ * outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `input` is broadcast to (n,
+ * m). If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or `alpha` that overflows
+ * the dtype of the result is an error, and so is a fraction for integer tensors or an imaginary
+ * part for real tensors.
  *
  * Dtypes: bool, integers, floats and complex. Result: the promoted dtype. Default: `beta` 1,
  * `alpha` 1.
@@ -11503,7 +11598,7 @@ export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: Tensor
 /**
  * Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
  * others by 1 - `p`, if `train` is true. Otherwise returns `input`. A `p` outside of [0, 1] is an
- * error, and so are integers in training.
+ * error, and so are integer and bool tensors in training unless `p` is 0.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11513,9 +11608,10 @@ export function dropout(input: TensorLike, p: number, train: boolean, options?: 
 export function dropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function dropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
- * first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
- * - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+ * Applies dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+ * elements with the same indices in the first two dimensions are set to 0 together, with
+ * probability `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and
+ * so are integer and bool tensors in training unless `p` is 0.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11525,10 +11621,11 @@ export function featureDropout(input: TensorLike, p: number, train: boolean, opt
 export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
- * element by the minimum of SELU with probability `p`, and applies an affine transformation that
- * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
- * error, and so are integers in training.
+ * Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
+ * returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+ * applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all
+ * elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+ * training unless `p` is 0.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11538,9 +11635,10 @@ export function alphaDropout(input: TensorLike, p: number, train: boolean, optio
 export function alphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function alphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
- * in the first two dimensions are replaced together. See `alphaDropout`. A `p` outside of [0, 1] is
- * an error, and so are integers in training.
+ * Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+ * elements with the same indices in the first two dimensions are replaced together. See
+ * `alphaDropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+ * training unless `p` is 0.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11923,9 +12021,10 @@ export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
- * (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
- * `nn.maxUnpool1d` accepts these indices. See `maxPool1d`.
+ * Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and returns (`values`,
+ * `indices`): the maxima, and the int64 index of each along L. The index is that of the first of
+ * several equal maxima, or of the last NaN of the window. `nn.maxUnpool1d` accepts these indices.
+ * See `maxPool1d`.
  *
  * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64. Default:
  * `padding` [0], `dilation` [1], `ceilMode` false.
@@ -11982,8 +12081,8 @@ export function adaptiveAvgPool1dAsync(input: TensorLike, options: { outputSize:
 export function adaptiveAvgPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Applies 1-D adaptive max pooling to `input` of shape (N, C, L) or (C, L), with the windows of
- * `adaptiveAvgPool1d`. Returns the maxima and their indices (int64) in the signal, as
- * `maxPool1dWithIndices` does.
+ * `adaptiveAvgPool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along L,
+ * as `maxPool1dWithIndices` does.
  *
  * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
  */
@@ -12613,8 +12712,8 @@ export function clearAutocastCache(): void;
  */
 export function parseDevice(text: string): Device;
 /**
- * Sets whether warnings that are reported once by default (docs/warnings.md) are reported at every
- * occurrence: if `b` is true. Applies to the process.
+ * Sets whether warnings that are issued once by default are issued at every occurrence, on all
+ * threads. docs/warnings.md lists them.
  */
 export function setWarnAlways(b: boolean): void;
 /**
@@ -12685,8 +12784,9 @@ export function isNeg(input: TensorLike): boolean;
 export function isSameSize(input: TensorLike, options: { other: TensorLike }): boolean;
 export function isSameSize(input: TensorLike, other: TensorLike): boolean;
 /**
- * Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
- * `dtype` defaults to the default dtype.
+ * Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1). The
+ * real and imaginary parts of complex elements are independent. `dtype` defaults to the default
+ * dtype.
  *
  * Dtypes: floats and complex.
  */
@@ -12755,7 +12855,7 @@ export function randLike(input: TensorLike, options?: { generator?: Generator | 
 export function randLikeAsync(input: TensorLike, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
- * and device of `input`.
+ * and device of `input`. The real and imaginary parts of complex elements have variance 1/2.
  *
  * Dtypes: floats and complex.
  */
@@ -14002,8 +14102,9 @@ export function cooValuesAsync(input: TensorLike, options?: { signal?: Signal | 
 export function resizeAsSparse_(input: Tensor, options: { theTemplate: TensorLike }): Tensor;
 export function resizeAsSparse_(input: Tensor, theTemplate: TensorLike): Tensor;
 /**
- * Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
- * elements of the rows in which `input` has entries.
+ * Computes the matrix product of a sparse matrix `input` of shape (n, m) and a strided matrix
+ * `mat2` of shape (m, p). Returns a COO tensor of shape (n, p) with an entry for each element of
+ * the rows in which `input` has entries. The dtypes must be equal.
  *
  * Dtypes: integers, floats and complex. Result: the dtype of `input`.
  */
@@ -14015,7 +14116,8 @@ export function smmAsync(input: TensorLike, mat2: TensorLike, options?: { signal
 /**
  * Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
  * input + alpha * (mat1 @ mat2)` for sparse `input` and `mat1` and a strided `mat2`. Returns a COO
- * tensor with all elements of the rows in which `mat1` has entries.
+ * tensor with the entries of `input` and an entry for each element of the rows in which `mat1` has
+ * entries. The shapes are those of `addmm`, but `input` is not broadcast.
  *
  * Dtypes: integers, floats and complex. Result: the dtype of `input`. Default: `beta` 1, `alpha` 1.
  */
@@ -14025,8 +14127,9 @@ export function sspaddmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, 
 export function sspaddmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sspaddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the matrix product of a sparse matrix and a strided matrix as a hybrid COO tensor, with
- * one sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+ * Computes the matrix product of a sparse matrix `mat1` of shape (n, m) and a strided matrix `mat2`
+ * of shape (m, p). Returns a hybrid COO tensor of shape (n, p) with one sparse and one dense
+ * dimension: its entries are the rows in which `mat1` has entries.
  *
  * Dtypes: integers, floats and complex. Result: the dtype of `mat1`.
  */
@@ -14756,9 +14859,10 @@ export function resetPeakMemoryStats(): void;
  */
 export function emptyCache(): void;
 /**
- * Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0 means
- * no limit, and a negative one is an error. The environment variable LIBTENSOR_MEMORY_LIMIT sets it
- * at the first call: bytes, or a number with K, M, G or T for powers of 1024.
+ * Sets the limit of tensor memory in bytes. An allocation that would exceed it fails with an
+ * out-of-memory error. 0 means no limit, and a negative limit is an error. The environment variable
+ * LIBTENSOR_MEMORY_LIMIT sets the limit at the first call of the library: bytes, or a number with
+ * the unit K, M, G or T (powers of 1024).
  */
 export function setMemoryLimit(nbytes: Int): void;
 /**
@@ -15182,8 +15286,8 @@ export function unsafeSplitWithSizesAsync(input: TensorLike, options: { splitSiz
 export function unsafeSplitWithSizesAsync(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeSplitWithSizesAsync(input: TensorLike, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
- * are the larger ones. Returns views.
+ * Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the larger ones
+ * are first. Returns views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `dim` 0.
  */
@@ -15191,7 +15295,8 @@ export function tensorSplit(input: TensorLike, options: { sections: Int; dim?: I
 export function tensorSplit(input: TensorLike, sections: Int, options?: { dim?: Int | string }): Tensor[];
 export function tensorSplit(input: TensorLike, sections: Int, dim: Int | string): Tensor[];
 /**
- * Splits dimension `dim` before each of the positions `indices`. Returns views.
+ * Splits dimension `dim` before each index in `indices`; negative ones count from the end. Returns
+ * views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `dim` 0.
  */
@@ -15200,7 +15305,7 @@ export function tensorSplit(input: TensorLike, indices: Ints, options?: { dim?: 
 export function tensorSplit(input: TensorLike, indices: Ints, dim: Int | string): Tensor[];
 /**
  * Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a 1-D
- * tensor the positions. See `tensorSplit`.
+ * tensor contains the indices. See `tensorSplit`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
  * error, because the result depends on values. Default: `dim` 0.
@@ -15222,14 +15327,15 @@ export function tensorSplitAsync(input: TensorLike, tensorIndicesOrSections: Ten
 export function tensorSplitAsync(input: TensorLike, tensorIndicesOrSections: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
- * divisible is an error.
+ * divisible by `sections` is an error, and so is a zero-dim tensor. Returns views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
 export function hsplit(input: TensorLike, options: { sections: Int }): Tensor[];
 export function hsplit(input: TensorLike, sections: Int): Tensor[];
 /**
- * Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
+ * Splits columns (dimension 1, or 0 of a vector) before each index in `indices`; negative ones
+ * count from the end. Returns views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -15242,14 +15348,16 @@ export function hsplitAsync(input: TensorLike, sections: Int, options?: { signal
 export function hsplitAsync(input: TensorLike, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function hsplitAsync(input: TensorLike, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an error.
+ * Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible by
+ * `sections` is an error, and so are tensors of fewer than 2 dimensions. Returns views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
 export function vsplit(input: TensorLike, options: { sections: Int }): Tensor[];
 export function vsplit(input: TensorLike, sections: Int): Tensor[];
 /**
- * Splits rows (dimension 0) before each of the positions `indices`.
+ * Splits rows (dimension 0) before each index in `indices`; negative ones count from the end.
+ * Returns views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -15262,14 +15370,16 @@ export function vsplitAsync(input: TensorLike, sections: Int, options?: { signal
 export function vsplitAsync(input: TensorLike, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function vsplitAsync(input: TensorLike, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
+ * Splits dimension 2 into `sections` equal chunks. A size that is not divisible by `sections` is an
+ * error, and so are tensors of fewer than 3 dimensions. Returns views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
 export function dsplit(input: TensorLike, options: { sections: Int }): Tensor[];
 export function dsplit(input: TensorLike, sections: Int): Tensor[];
 /**
- * Splits dimension 2 before each of the positions `indices`.
+ * Splits dimension 2 before each index in `indices`; negative ones count from the end. Returns
+ * views.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -16311,8 +16421,9 @@ export namespace linalg {
   export function detAsync(A: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the sign and the natural logarithm of the absolute value of the determinant of square
-   * matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
-   * returns 0 and -inf. Matrices that are not square are an error.
+   * matrices (..., n, n). Returns (`sign`, `logabsdet`), both of shape (...). The sign of a complex
+   * determinant has absolute value 1. A singular matrix returns 0 and -inf. Matrices that are not
+   * square are an error.
    *
    * Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`,
    * the corresponding real dtype for complex.
@@ -16764,8 +16875,9 @@ export namespace nn {
   export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
   export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies the hard tanh to each element: `min(max(x, minVal), maxVal)`. NaN remains NaN. A
-   * `minVal` greater than `maxVal` is an error.
+   * Applies the hard tanh to each element: `min(max(x, minVal), maxVal)`. NaN remains NaN. For
+   * integer tensors, the fractions of `minVal` and `maxVal` are truncated. A `minVal` greater than
+   * `maxVal` is an error.
    *
    * Dtypes: integers and floats. Result: the dtype of `input`. Default: `minVal` -1.0, `maxVal`
    * 1.0.
@@ -16778,8 +16890,9 @@ export namespace nn {
   export function hardtanhAsync(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function hardtanhAsync(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies the hard tanh to each element: `min(max(x, minVal), maxVal)`. NaN remains NaN. A
-   * `minVal` greater than `maxVal` is an error.
+   * Applies the hard tanh to each element: `min(max(x, minVal), maxVal)`. NaN remains NaN. For
+   * integer tensors, the fractions of `minVal` and `maxVal` are truncated. A `minVal` greater than
+   * `maxVal` is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17441,7 +17554,7 @@ export namespace nn {
   /**
    * Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
    * others by 1 - `p`, if `training` is true. Otherwise returns `input`. A `p` outside of [0, 1] is
-   * an error, and so are integers in training.
+   * an error, and so are integer and bool tensors in training unless `p` is 0.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` true.
@@ -17456,7 +17569,7 @@ export namespace nn {
   /**
    * Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
    * others by 1 - `p`, if `training` is true. Otherwise returns `input`. A `p` outside of [0, 1] is
-   * an error, and so are integers in training.
+   * an error, and so are integer and bool tensors in training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17470,9 +17583,10 @@ export namespace nn {
   export function dropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies dropout to whole channels, if `train` is true: all elements with the same indices in
-   * the first two dimensions are set to 0 together, with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+   * Applies dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+   * elements with the same indices in the first two dimensions are set to 0 together, with
+   * probability `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error,
+   * and so are integer and bool tensors in training unless `p` is 0.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -17482,9 +17596,10 @@ export namespace nn {
   export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
-   * L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-   * `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+   * Applies dropout to whole channels of sequences `input` of shape (N, C, L) or (C, L), if
+   * `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+   * `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+   * integer and bool tensors in training unless `p` is 0.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` true.
@@ -17497,9 +17612,10 @@ export namespace nn {
   export function dropout1dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
-   * L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-   * `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+   * Applies dropout to whole channels of sequences `input` of shape (N, C, L) or (C, L), if
+   * `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+   * `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+   * integer and bool tensors in training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17513,9 +17629,11 @@ export namespace nn {
   export function dropout1d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies dropout to whole channels, if `training` is true, of images. The first two dimensions
-   * of `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-   * error, and so are integers in training.
+   * Applies dropout to whole channels of images `input` of shape (N, C, H, W), if `training` is
+   * true, and otherwise returns `input`: each channel is set to 0 with probability `p`, and the
+   * others are divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the
+   * first two are N and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors
+   * in training unless `p` is 0.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` true.
@@ -17528,9 +17646,11 @@ export namespace nn {
   export function dropout2dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies dropout to whole channels, if `training` is true, of images. The first two dimensions
-   * of `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-   * error, and so are integers in training.
+   * Applies dropout to whole channels of images `input` of shape (N, C, H, W), if `training` is
+   * true, and otherwise returns `input`: each channel is set to 0 with probability `p`, and the
+   * others are divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the
+   * first two are N and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors
+   * in training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17544,9 +17664,10 @@ export namespace nn {
   export function dropout2d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
-   * H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+   * Applies dropout to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
+   * if `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+   * `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+   * integer and bool tensors in training unless `p` is 0.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` true.
@@ -17559,9 +17680,10 @@ export namespace nn {
   export function dropout3dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
-   * H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are
-   * divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+   * Applies dropout to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
+   * if `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+   * `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+   * integer and bool tensors in training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17575,10 +17697,11 @@ export namespace nn {
   export function dropout3d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
-   * element by the minimum of SELU with probability `p`, and applies an affine transformation that
-   * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-   * error, and so are integers in training.
+   * Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
+   * returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+   * applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets
+   * all elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+   * training unless `p` is 0.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` false.
@@ -17591,10 +17714,11 @@ export namespace nn {
   export function alphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
-   * element by the minimum of SELU with probability `p`, and applies an affine transformation that
-   * keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-   * error, and so are integers in training.
+   * Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
+   * returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+   * applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets
+   * all elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+   * training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -17608,9 +17732,10 @@ export namespace nn {
   export function alphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies alpha dropout to whole channels, if `training` is true: all elements with the same
-   * indices in the first two dimensions are replaced together. See `nn.alphaDropout`. A `p` outside
-   * of [0, 1] is an error, and so are integers in training.
+   * Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `input`:
+   * all elements with the same indices in the first two dimensions are replaced together. See
+   * `nn.alphaDropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+   * training unless `p` is 0.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `p` 0.5,
    * `training` false.
@@ -17623,9 +17748,10 @@ export namespace nn {
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies alpha dropout to whole channels, if `training` is true: all elements with the same
-   * indices in the first two dimensions are replaced together. See `nn.alphaDropout`. A `p` outside
-   * of [0, 1] is an error, and so are integers in training.
+   * Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `input`:
+   * all elements with the same indices in the first two dimensions are replaced together. See
+   * `nn.alphaDropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+   * training unless `p` is 0.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -18606,9 +18732,10 @@ export namespace nn {
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
-   * (int64) of each maximum in its signal: that of the first of equal elements, and of the last
-   * NaN. `nn.maxUnpool1d` accepts these indices. See `maxPool1d`.
+   * Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and returns (`values`,
+   * `indices`): the maxima, and the int64 index of each along L. The index is that of the first of
+   * several equal maxima, or of the last NaN of the window. `nn.maxUnpool1d` accepts these indices.
+   * See `maxPool1d`.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `padding` [0], `dilation` [1], `ceilMode` false.
@@ -18627,9 +18754,10 @@ export namespace nn {
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W), and also returns
-   * the flat row-major index (int64) of each maximum in its image: that of the first of equal
-   * elements, and of the last NaN. `nn.maxUnpool2d` accepts these indices. See `maxPool2d`.
+   * Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W), and returns
+   * (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (H, W)
+   * plane. The index is that of the first of several equal maxima, or of the last NaN of the
+   * window. `nn.maxUnpool2d` accepts these indices. See `maxPool2d`.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `padding` [0], `dilation` [1], `ceilMode` false.
@@ -18648,9 +18776,10 @@ export namespace nn {
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W), and also
-   * returns the flat row-major index (int64) of each maximum in its volume: that of the first of
-   * equal elements, and of the last NaN. `nn.maxUnpool3d` accepts these indices. See `maxPool3d`.
+   * Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W), and
+   * returns (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its
+   * (D, H, W) volume. The index is that of the first of several equal maxima, or of the last NaN of
+   * the window. `nn.maxUnpool3d` accepts these indices. See `maxPool3d`.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    * Default: `padding` [0], `dilation` [1], `ceilMode` false.
@@ -18785,8 +18914,8 @@ export namespace nn {
   export function adaptiveAvgPool3dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies 1-D adaptive max pooling to `input` of shape (N, C, L) or (C, L), with the windows of
-   * `adaptiveAvgPool1d`. Returns the maxima and their indices (int64) in the signal, as
-   * `maxPool1dWithIndices` does.
+   * `adaptiveAvgPool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
+   * L, as `maxPool1dWithIndices` does.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    */
@@ -18800,8 +18929,8 @@ export namespace nn {
   export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
    * Applies 2-D adaptive max pooling to images `input` of shape (N, C, H, W) or (C, H, W), with the
-   * windows of `nn.adaptiveAvgPool2d`. Returns the maxima and their flat row-major indices (int64)
-   * in the image, as `nn.maxPool2dWithIndices` does.
+   * windows of `nn.adaptiveAvgPool2d`. Returns (`values`, `indices`): the maxima, and their flat
+   * row-major int64 indices in the (H, W) plane, as `nn.maxPool2dWithIndices` does.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    */
@@ -18815,8 +18944,8 @@ export namespace nn {
   export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
    * Applies 3-D adaptive max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
-   * with the windows of `nn.adaptiveAvgPool3d`. Returns the maxima and their flat row-major indices
-   * (int64) in the volume, as `nn.maxPool3dWithIndices` does.
+   * with the windows of `nn.adaptiveAvgPool3d`. Returns (`values`, `indices`): the maxima, and
+   * their flat row-major int64 indices in the (D, H, W) volume, as `nn.maxPool3dWithIndices` does.
    *
    * Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
    */
@@ -18961,8 +19090,8 @@ export namespace nn {
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
-   * maximum in its image. See `nn.fractionalMaxPool2d`.
+   * Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+   * row-major int64 index of each in its (H, W) plane. See `nn.fractionalMaxPool2d`.
    *
    * Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
    */
@@ -18997,8 +19126,8 @@ export namespace nn {
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
-   * maximum in its volume. See `nn.fractionalMaxPool3d`.
+   * Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+   * row-major int64 index of each in its (D, H, W) volume. See `nn.fractionalMaxPool3d`.
    *
    * Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
    */

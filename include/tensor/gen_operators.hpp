@@ -1780,8 +1780,8 @@ inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = 
   return self;
 }
 
-// Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of
-// the range of the dtype is an error; for integer tensors, fractions are truncated.
+// Returns a copy of `self` filled with `value`: a scalar or a zero-dim tensor. The value is
+// converted to the dtype of `self` as in `full`; a scalar that overflows it is an error.
 inline Tensor fill(const Tensor &self, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_fill_scalar(self.get(), value.number(), out.put()) : ::tensor_fill(self.get(), value.get(), out.put()));
@@ -1903,9 +1903,10 @@ inline void ones_out(const Tensor &out, const Ints &size, const Options &options
 }
 
 // Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
-// value: bool, int64, the default dtype or its complex counterpart. A value outside of the range of
-// `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes, fractions
-// are truncated.
+// value: bool, int64, the default dtype or its complex counterpart. For integer dtypes, the
+// fraction of the value is truncated, and in unsigned dtypes negative values wrap around: -1 is 255
+// in uint8. A value that overflows `dtype` is an error, and so is an imaginary part with a real
+// `dtype`.
 inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_full(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
@@ -2008,9 +2009,9 @@ inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end,
 }
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
-// `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
-// and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
-// truncated. `dtype` defaults to the default dtype.
+// `start + i * (end - start) / (steps - 1)`. With one step, the value is `start`. A `start` or
+// `end` that overflows the dtype is an error, and so is a negative `steps`; for integer dtypes, the
+// fractions of `start`, `end` and the values are truncated. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
@@ -2059,7 +2060,8 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &e
 
 // Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
 // exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
-// 1))`. A negative `steps` is an error. `dtype` defaults to the default dtype.
+// 1))`. With one step, the exponent is `start`. A negative `steps` is an error. `dtype` defaults to
+// the default dtype.
 inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
@@ -2176,8 +2178,8 @@ inline Tensor ones_like(const Tensor &self, const Options &options = {}, const s
 }
 
 // Creates a tensor filled with `fill_value` with the shape of `self`; dtype, layout and device
-// default to those of `self`. Without `memory_format`, the order of the dimensions in memory is
-// that of `self`.
+// default to those of `self`. The value is converted as in `full`. Without `memory_format`, the
+// order of the dimensions in memory is that of `self`.
 inline Tensor full_like(const Tensor &self, const Scalar &fill_value, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_full_like(self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
@@ -2200,7 +2202,7 @@ inline Tensor new_empty_strided(const Tensor &self, const Ints &size, const Ints
 }
 
 // Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
-// `self`.
+// `self`. The value is converted as in `full`.
 inline Tensor new_full(const Tensor &self, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_new_full(self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
@@ -3855,8 +3857,8 @@ inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index)
 }
 
 // Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
-// selects from the flattened tensor. `argmax` and `argsort` return suitable indices. An index out
-// of range is an error.
+// selects from the flattened tensor. `indices` is int64; `argmax` and `argsort` return suitable
+// ones. Negative indices count from the end, and an index out of range is an error.
 inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_take_along_dim(self.get(), indices.get(), detail::get(dim), out.put()));
@@ -3908,8 +3910,8 @@ inline Tensor argwhere(const Tensor &self) {
 }
 
 // Returns a copy of `self` with `source` written to the elements with the flat row-major indices
-// `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
-// of `self` and `source` must be equal. An index out of range is an error.
+// `index` (int64), of which negative ones count from the end. With `accumulate`, values are added
+// instead. The dtypes of `self` and `source` must be equal. An index out of range is an error.
 inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_put(self.get(), index.get(), source.get(), accumulate, out.put()));
@@ -3923,9 +3925,10 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
 
 // Returns a copy of `self` with the elements of `src` written at indices along dimension `dim`, the
 // reverse of `gather`: `self[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or int64,
-// has the number of dimensions of `self`, and is no larger than `src`. If an element is written
-// several times, the last value is stored. Negative indices, indices out of range, and a `src` of
-// another dtype are an error.
+// has the number of dimensions of `self` and `src`, and is no larger than `src` in any dimension,
+// nor than `self` in dimensions other than `dim`. If an element is written several times, the last
+// value is stored. Negative indices, indices out of range, and a `src` of another dtype are an
+// error.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_src(self.get(), dim, index.get(), src.get(), out.put()));
@@ -3942,8 +3945,9 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 }
 
 // Returns a copy of `self` with the scalar `value` written at indices along dimension `dim`:
-// `self[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
-// error.
+// `self[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
+// dimensions of `self`, and is no larger in dimensions other than `dim`. Negative indices and
+// indices out of range are an error.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value(self.get(), dim, index.get(), value.get(), out.put()));
@@ -3960,7 +3964,7 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 }
 
 // Combines the elements of `src` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "add" or "multiply".
+// `reduce` is "add" or "multiply". The indices are those of `scatter`.
 //
 // Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
@@ -3982,7 +3986,7 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 }
 
 // Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "add" or "multiply".
+// `reduce` is "add" or "multiply". The indices are those of `scatter`.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.put()));
@@ -3999,8 +4003,11 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 }
 
 // Returns a copy of `self` to which the elements of `src` are added at indices along dimension
-// `dim`: `self[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative indices
-// and indices out of range are an error. The dtypes of `self` and `src` must be equal.
+// `dim`: `self[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are added
+// in the row-major order of `index`. `index` is int32 or int64, has the number of dimensions of
+// `self` and `src`, and is no larger than `src` in any dimension, nor than `self` in dimensions
+// other than `dim`. Negative indices and indices out of range are an error. The dtypes of `self`
+// and `src` must be equal.
 inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_add(self.get(), dim, index.get(), src.get(), out.put()));
@@ -4017,10 +4024,12 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
 }
 
 // Returns a copy of `self` reduced with the elements of `src` at indices along dimension `dim`: for
-// "sum", `self[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean", "amax"
-// or "amin". `include_self` includes the previous values in the reduction. Means of integers are
-// rounded down. Negative indices and indices out of range are an error. The dtypes of `self` and
-// `src` must be equal.
+// "sum", `self[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the number
+// of dimensions of `self` and `src`, and is no larger than `src` in any dimension, nor than `self`
+// in dimensions other than `dim`. `reduce` is "sum", "prod", "mean", "amax" or "amin".
+// `include_self` includes the elements of `self` in the reduction. Means of integers are rounded
+// down. Negative indices and indices out of range are an error. The dtypes of `self` and `src` must
+// be equal.
 inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.put()));
@@ -4054,9 +4063,9 @@ inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::
 
 // Returns a copy of `self` with `alpha` times `source` added to the slices along dimension `dim` at
 // the indices of the int32 or int64 vector `index`: `self[index[i]] += alpha * source[i]` for dim =
-// 0. An `alpha` outside of the range of the dtype of `self` is an error; for integer tensors,
-// fractions are truncated. An index out of range is an error. The dtypes of `self` and `source`
-// must be equal.
+// 0. An `alpha` that overflows the dtype of `self` is an error; for integer tensors, its fraction
+// is truncated. Negative indices and indices out of range are an error. The dtypes of `self` and
+// `source` must be equal.
 inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
@@ -4073,8 +4082,8 @@ inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const 
 }
 
 // Returns a copy of `self` with `source` written to the slices along dimension `dim` at the indices
-// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of range is an
-// error. The dtypes of `self` and `source` must be equal.
+// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and
+// indices out of range are an error. The dtypes of `self` and `source` must be equal.
 inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_copy(self.get(), dim, index.get(), source.get(), out.put()));
@@ -4106,8 +4115,8 @@ inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, cons
 
 // Returns a copy of `self` with `source` reduced into the slices along dimension `dim` at the
 // indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
-// `include_self` includes the previous values in the reduction. An index out of range is an error.
-// The dtypes of `self` and `source` must be equal.
+// `include_self` includes the elements of `self` in the reduction. Negative indices and indices out
+// of range are an error. The dtypes of `self` and `source` must be equal.
 inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.put()));
@@ -4469,15 +4478,16 @@ inline Tensor diagflat(const Tensor &self, Int offset = 0) {
 
 // Returns a copy of `self` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
 // `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the shape
-// of the replaced elements.
+// of the replaced elements, and is converted to the dtype of `self`.
 inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_scatter(self.get(), src.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
-// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. `src` must
-// have the shape of the replaced elements.
+// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`. A negative
+// `index` counts from the end. `src` must have the shape of the slice, and is converted to the
+// dtype of `self`.
 inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_scatter(self.get(), src.get(), dim, index, out.put()));
@@ -4485,7 +4495,8 @@ inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int
 }
 
 // Returns a copy of `self` with the slice `start:end:step` of dimension `dim` replaced by `src`.
-// `src` must have the shape of the replaced elements.
+// Negative `start` and `end` count from the end, and both are clamped to the size; `step` must be
+// positive. `src` must have the shape of the slice, and is converted to the dtype of `self`.
 inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
@@ -4497,7 +4508,8 @@ inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tenso
 }
 
 // Returns a copy of `self` with the elements of `as_strided(size, stride, storage_offset)` replaced
-// by `src`. `src` must have the shape of the replaced elements.
+// by `src`. `src` must have the shape of the replaced elements, and is converted to the dtype of
+// `self`.
 inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
@@ -5056,8 +5068,9 @@ inline void det_out(const Tensor &out, const Tensor &self) {
 }
 
 // Computes the sign and the natural logarithm of the absolute value of the determinant of square
-// matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
-// returns 0 and -inf. Matrices that are not square are an error.
+// matrices (..., n, n). Returns (`sign`, `logabsdet`), both of shape (...). The sign of a complex
+// determinant has absolute value 1. A singular matrix returns 0 and -inf. Matrices that are not
+// square are an error.
 namespace linalg {
 inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
   detail::Result<Tensor> sign;
@@ -5087,7 +5100,9 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
 }
 
 // Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
-// 0, NaN if it is negative. Matrices that are not square are an error.
+// 0. For real matrices a negative determinant returns NaN; for complex matrices the result is the
+// principal value of the complex logarithm. Returns a tensor of shape (...). Matrices that are not
+// square are an error.
 inline Tensor logdet(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logdet(self.get(), out.put()));
@@ -7100,8 +7115,8 @@ inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
 // Computes a matrix product and adds it to a matrix of shape (n, p): `beta * self + alpha * (mat1 @
 // mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `self` is broadcast to (n, p). If
 // `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors
-// must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for
-// integer tensors, fractions are truncated.
+// must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer
+// tensors, their fractions are truncated.
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -7118,9 +7133,10 @@ inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1,
 }
 
 // Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
-// batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-// operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
-// range of the dtype is an error; for integer tensors, fractions are truncated.
+// batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `self` is broadcast to
+// (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored.
+// All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error;
+// for integer tensors, their fractions are truncated.
 inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_baddbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -7137,10 +7153,10 @@ inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &bat
 }
 
 // Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
-// + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
-// NaN and infinity in the corresponding operand are ignored. All tensors must have the same dtype.
-// A `beta` or `alpha` outside of the range of the dtype is an error; for integer tensors, fractions
-// are truncated.
+// + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and `batch2` of
+// shape (b, m, p). `self` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and infinity in
+// the corresponding operand are ignored. All tensors must have the same dtype. A `beta` or `alpha`
+// that overflows the dtype is an error; for integer tensors, their fractions are truncated.
 inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -7156,10 +7172,11 @@ inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batc
   detail::check(::tensor_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
-// `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
-// ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of the
-// dtype is an error; for integer tensors, fractions are truncated.
+// Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`,
+// for `mat` of shape (n, m) and `vec` of shape (m). `self` is broadcast to (n). If `beta` or
+// `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+// the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
+// their fractions are truncated.
 inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmv(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.put()));
@@ -7175,9 +7192,11 @@ inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, 
   detail::check(::tensor_addmv_out(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// Computes an outer product and adds it to a matrix: `beta * self + alpha * outer(vec1, vec2)`.
-// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha`
-// outside of the range of the dtype is an error, and so is a fraction for integer tensors.
+// Computes the outer product of two vectors and adds it to a matrix: `beta * self + alpha *
+// outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `self` is broadcast to (n,
+// m). If `beta` is 0, NaN and infinity in `self` are ignored. A `beta` or `alpha` that overflows
+// the dtype of the result is an error, and so is a fraction for integer tensors or an imaginary
+// part for real tensors.
 inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addr(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.put()));
@@ -7364,8 +7383,9 @@ inline Tensor prelu(const Tensor &self, const Tensor &weight) {
   return out.take();
 }
 
-// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
-// `min_val` greater than `max_val` is an error.
+// Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. For
+// integer tensors, the fractions of `min_val` and `max_val` are truncated. A `min_val` greater than
+// `max_val` is an error.
 namespace nn {
 inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
   detail::Result<Tensor> out;
@@ -7858,7 +7878,7 @@ inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &b
 
 // Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
 // others by 1 - `p`, if `train` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// error, and so are integer and bool tensors in training unless `p` is 0.
 inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7872,7 +7892,7 @@ inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::option
 
 // Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
 // others by 1 - `p`, if `training` is true. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// error, and so are integer and bool tensors in training unless `p` is 0.
 namespace nn {
 inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7888,9 +7908,10 @@ inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, c
 }
 }  // namespace nn
 
-// Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
-// first two dimensions are set to 0 together, with probability `p`, and the others are divided by 1
-// - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+// Applies dropout to whole channels, if `train` is true, and otherwise returns `self`: all elements
+// with the same indices in the first two dimensions are set to 0 together, with probability `p`,
+// and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
+// and bool tensors in training unless `p` is 0.
 inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7902,9 +7923,10 @@ inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std
   return self;
 }
 
-// Applies dropout to whole channels, if `training` is true, of sequences `self` of shape (N, C, L)
-// or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 - `p`.
-// A `p` outside of [0, 1] is an error, and so are integers in training.
+// Applies dropout to whole channels of sequences `self` of shape (N, C, L) or (C, L), if `training`
+// is true, and otherwise returns `self`: each channel is set to 0 with probability `p`, and the
+// others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer and bool
+// tensors in training unless `p` is 0.
 namespace nn {
 inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7920,9 +7942,11 @@ inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
-// `self` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// Applies dropout to whole channels of images `self` of shape (N, C, H, W), if `training` is true,
+// and otherwise returns `self`: each channel is set to 0 with probability `p`, and the others are
+// divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the first two are N
+// and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training
+// unless `p` is 0.
 namespace nn {
 inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7938,9 +7962,10 @@ inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// Applies dropout to whole channels, if `training` is true, of volumes `self` of shape (N, C, D, H,
-// W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided by
-// 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+// Applies dropout to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), if
+// `training` is true, and otherwise returns `self`: each channel is set to 0 with probability `p`,
+// and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integer
+// and bool tensors in training unless `p` is 0.
 namespace nn {
 inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7956,10 +7981,11 @@ inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
-// element by the minimum of SELU with probability `p`, and applies an affine transformation that
-// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
+// returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
+// an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
+// to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
+// `p` is 0.
 inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7971,10 +7997,11 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::
   return self;
 }
 
-// Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
-// element by the minimum of SELU with probability `p`, and applies an affine transformation that
-// keeps a mean of 0 and a variance of 1. Otherwise returns `self`. A `p` outside of [0, 1] is an
-// error, and so are integers in training.
+// Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
+// returns `self`. It replaces each element by the minimum of SELU with probability `p`, and applies
+// an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all elements
+// to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in training unless
+// `p` is 0.
 namespace nn {
 inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7990,9 +8017,10 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = f
 }
 }  // namespace nn
 
-// Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
-// in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
-// is an error, and so are integers in training.
+// Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `self`: all
+// elements with the same indices in the first two dimensions are replaced together. See
+// `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+// training unless `p` is 0.
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -8004,9 +8032,10 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, con
   return self;
 }
 
-// Applies alpha dropout to whole channels, if `training` is true: all elements with the same
-// indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
-// [0, 1] is an error, and so are integers in training.
+// Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `self`: all
+// elements with the same indices in the first two dimensions are replaced together. See
+// `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+// training unless `p` is 0.
 namespace nn {
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8724,9 +8753,10 @@ inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints
   return out.take();
 }
 
-// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and also returns the index
-// (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
-// `max_unpool1d` accepts these indices. See `max_pool1d`.
+// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L), and returns (`values`,
+// `indices`): the maxima, and the int64 index of each along L. The index is that of the first of
+// several equal maxima, or of the last NaN of the window. `max_unpool1d` accepts these indices. See
+// `max_pool1d`.
 inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -8734,9 +8764,10 @@ inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, co
   return {values.take(), indices.take()};
 }
 
-// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and also returns the
-// flat row-major index (int64) of each maximum in its image: that of the first of equal elements,
-// and of the last NaN. `max_unpool2d` accepts these indices. See `max_pool2d`.
+// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W), and returns
+// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (H, W)
+// plane. The index is that of the first of several equal maxima, or of the last NaN of the window.
+// `max_unpool2d` accepts these indices. See `max_pool2d`.
 namespace nn {
 inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
@@ -8746,9 +8777,10 @@ inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &se
 }
 }  // namespace nn
 
-// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and also
-// returns the flat row-major index (int64) of each maximum in its volume: that of the first of
-// equal elements, and of the last NaN. `max_unpool3d` accepts these indices. See `max_pool3d`.
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), and returns
+// (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (D, H, W)
+// volume. The index is that of the first of several equal maxima, or of the last NaN of the window.
+// `max_unpool3d` accepts these indices. See `max_pool3d`.
 namespace nn {
 inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
@@ -8839,8 +8871,8 @@ inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
 }  // namespace nn
 
 // Applies 1-D adaptive max pooling to `self` of shape (N, C, L) or (C, L), with the windows of
-// `adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
-// `max_pool1d_with_indices` does.
+// `adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
+// L, as `max_pool1d_with_indices` does.
 inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -8849,8 +8881,8 @@ inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Int
 }
 
 // Applies 2-D adaptive max pooling to images `self` of shape (N, C, H, W) or (C, H, W), with the
-// windows of `adaptive_avg_pool2d`. Returns the maxima and their flat row-major indices (int64) in
-// the image, as `max_pool2d_with_indices` does.
+// windows of `adaptive_avg_pool2d`. Returns (`values`, `indices`): the maxima, and their flat
+// row-major int64 indices in the (H, W) plane, as `max_pool2d_with_indices` does.
 namespace nn {
 inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
@@ -8861,8 +8893,8 @@ inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices
 }  // namespace nn
 
 // Applies 3-D adaptive max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W), with
-// the windows of `adaptive_avg_pool3d`. Returns the maxima and their flat row-major indices (int64)
-// in the volume, as `max_pool3d_with_indices` does.
+// the windows of `adaptive_avg_pool3d`. Returns (`values`, `indices`): the maxima, and their flat
+// row-major int64 indices in the (D, H, W) volume, as `max_pool3d_with_indices` does.
 namespace nn {
 inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
@@ -8955,8 +8987,8 @@ inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size,
 }
 }  // namespace nn
 
-// Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
-// maximum in its image. See `fractional_max_pool2d`.
+// Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+// row-major int64 index of each in its (H, W) plane. See `fractional_max_pool2d`.
 namespace nn {
 inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> values;
@@ -8978,8 +9010,8 @@ inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size,
 }
 }  // namespace nn
 
-// Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
-// maximum in its volume. See `fractional_max_pool3d`.
+// Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+// row-major int64 index of each in its (D, H, W) volume. See `fractional_max_pool3d`.
 namespace nn {
 inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> values;
@@ -9808,8 +9840,8 @@ inline Device parse_device(const Text &text) {
   return out.take();
 }
 
-// Sets whether warnings that are reported once by default (docs/warnings.md) are reported at every
-// occurrence: if `b` is true. Applies to the process.
+// Sets whether warnings that are issued once by default are issued at every occurrence, on all
+// threads. docs/warnings.md lists them.
 inline void set_warn_always(Bool b) {
   detail::check(::tensor_set_warn_always(b));
 }
@@ -9900,8 +9932,9 @@ inline bool is_same_size(const Tensor &self, const Tensor &other) {
   return out.take();
 }
 
-// Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
-// `dtype` defaults to the default dtype.
+// Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1). The
+// real and imaginary parts of complex elements are independent. `dtype` defaults to the default
+// dtype.
 inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rand(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9972,7 +10005,7 @@ inline Tensor rand_like(const Tensor &self, const Options &options = {}, const s
 }
 
 // Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
-// and device of `self`.
+// and device of `self`. The real and imaginary parts of complex elements have variance 1/2.
 inline Tensor randn_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randn_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
@@ -10106,15 +10139,17 @@ inline Tensor dirichlet_grad(const Tensor &x, const Tensor &alpha, const Tensor 
   return out.take();
 }
 
-// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. A
-// `from_` greater than `to` is an error.
+// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place. The
+// real and imaginary parts of complex elements are independent. A `from_` greater than `to` is an
+// error.
 inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random numbers from the normal distribution with mean `mean` and standard
-// deviation `std`, in place. A negative `std` is an error.
+// deviation `std`, in place. The real and imaginary parts of complex elements are independent, each
+// with mean `mean` and standard deviation `std / sqrt(2)`. A negative `std` is an error.
 inline Tensor normal_(const Tensor &self, Real mean = 0, Real std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
@@ -10980,8 +11015,8 @@ inline Tensor relu_(const Tensor &self) {
 }
 
 // Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
-// elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
-// error.
+// elsewhere. Shapes are broadcast. A scalar that overflows the dtype of the result is an error;
+// negative scalars wrap around in unsigned dtypes.
 inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_where_scalar(condition.get(), self.get(), other.number(), out.put()) : ::tensor_where(condition.get(), self.get(), other.get(), out.put()));
@@ -11639,9 +11674,10 @@ inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) {
   return out.take();
 }
 
-// Changes the shape of a COO tensor, in place. A tensor with entries keeps its number of sparse
-// dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
-// 0.
+// Changes the shape of a COO tensor to `size`, with `sparse_dim` sparse and `dense_dim` dense
+// dimensions, in place. If the tensor has entries, their indices must be in range of the new shape,
+// the numbers of dimensions must not change, and no dense dimension may become smaller; new
+// elements are 0. `sparse_resize_and_clear_` removes the entries instead.
 inline Tensor sparse_resize_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
   detail::check(::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
   return self;
@@ -11668,8 +11704,9 @@ inline Tensor mark_coalesced_(const Tensor &self, Bool coalesced) {
   return self;
 }
 
-// Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
-// elements of the rows in which `self` has entries.
+// Computes the matrix product of a sparse matrix `self` of shape (n, m) and a strided matrix `mat2`
+// of shape (m, p). Returns a COO tensor of shape (n, p) with an entry for each element of the rows
+// in which `self` has entries. The dtypes must be equal.
 inline Tensor smm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_smm(self.get(), mat2.get(), out.put()));
@@ -11678,7 +11715,8 @@ inline Tensor smm(const Tensor &self, const Tensor &mat2) {
 
 // Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
 // self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`. Returns a COO
-// tensor with all elements of the rows in which `mat1` has entries.
+// tensor with the entries of `self` and an entry for each element of the rows in which `mat1` has
+// entries. The shapes are those of `addmm`, but `self` is not broadcast.
 inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sspaddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -11689,8 +11727,9 @@ inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &ma
   detail::check(::tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// Computes the matrix product of a sparse matrix and a strided matrix as a hybrid COO tensor, with
-// one sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+// Computes the matrix product of a sparse matrix `mat1` of shape (n, m) and a strided matrix `mat2`
+// of shape (m, p). Returns a hybrid COO tensor of shape (n, p) with one sparse and one dense
+// dimension: its entries are the rows in which `mat1` has entries.
 inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hspmm(mat1.get(), mat2.get(), out.put()));
@@ -13778,15 +13817,18 @@ inline void empty_cache() {
   detail::check(::tensor_empty_cache());
 }
 
-// Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0 means
-// no limit, and a negative one is an error. The environment variable LIBTENSOR_MEMORY_LIMIT sets it
-// at the first call: bytes, or a number with K, M, G or T for powers of 1024.
+// Sets the limit of tensor memory in bytes. An allocation that would exceed it fails with an
+// out-of-memory error. 0 means no limit, and a negative limit is an error. The environment variable
+// LIBTENSOR_MEMORY_LIMIT sets the limit at the first call of the library: bytes, or a number with
+// the unit K, M, G or T (powers of 1024).
 inline void set_memory_limit(Int nbytes) {
   detail::check(::tensor_set_memory_limit(nbytes));
 }
 
-// Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
-// any thread; 1 is the next one, and 0 cancels. Programs test with it how they handle such errors.
+// Makes one allocation of tensor memory, or one creation of a view, fail with an out-of-memory
+// error, so that programs can test how they handle it. The allocations and views of all threads are
+// counted from this call on, and the one with number `countdown` fails: 1 is the next one. 0
+// cancels a failure that has not occurred yet, and a negative `countdown` is an error.
 inline void fail_allocation(Int countdown) {
   detail::check(::tensor_fail_allocation(countdown));
 }
@@ -14360,15 +14402,16 @@ inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Int
   return out.take();
 }
 
-// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
-// are the larger ones. Returns views.
+// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the larger ones
+// are first. Returns views.
 inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split(self.get(), sections, dim, out.put(), out.length()));
   return out.take();
 }
 
-// Splits dimension `dim` before each of the positions `indices`. Returns views.
+// Splits dimension `dim` before each index in `indices`; negative ones count from the end. Returns
+// views.
 inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split_indices(self.get(), indices.data(), indices.size(), dim, out.put(), out.length()));
@@ -14376,7 +14419,7 @@ inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &
 }
 
 // Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a 1-D
-// tensor the positions. See `tensor_split`.
+// tensor contains the indices. See `tensor_split`.
 inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split_tensor(self.get(), tensor_indices_or_sections.get(), dim, out.put(), out.length()));
@@ -14384,42 +14427,47 @@ inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor
 }
 
 // Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
-// divisible is an error.
+// divisible by `sections` is an error, and so is a zero-dim tensor. Returns views.
 inline std::vector<Tensor> hsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_hsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
-// Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
+// Splits columns (dimension 1, or 0 of a vector) before each index in `indices`; negative ones
+// count from the end. Returns views.
 inline std::vector<Tensor> hsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_hsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an error.
+// Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible by
+// `sections` is an error, and so are tensors of fewer than 2 dimensions. Returns views.
 inline std::vector<Tensor> vsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_vsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
-// Splits rows (dimension 0) before each of the positions `indices`.
+// Splits rows (dimension 0) before each index in `indices`; negative ones count from the end.
+// Returns views.
 inline std::vector<Tensor> vsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_vsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
+// Splits dimension 2 into `sections` equal chunks. A size that is not divisible by `sections` is an
+// error, and so are tensors of fewer than 3 dimensions. Returns views.
 inline std::vector<Tensor> dsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_dsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
-// Splits dimension 2 before each of the positions `indices`.
+// Splits dimension 2 before each index in `indices`; negative ones count from the end. Returns
+// views.
 inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_dsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));

@@ -1,6 +1,8 @@
 """torch.fx: replacement of patterns, passes over graphs, and calls that proxies take over."""
 
 import inspect
+import subprocess
+import sys
 
 import pytest
 
@@ -143,6 +145,20 @@ def test_part_of_a_graph_is_a_module():
     graph = traced(lambda x: torch.exp(torch.relu(x) + 1))
     x, relu, add, *_ = graph.graph.nodes
     assert extract_subgraph(graph, [add], [relu], [add])(torch.zeros(1))[0].item() == 1
+
+
+def test_submodules_are_attributes_after_one_import():
+    code = (
+        "import libtensor as torch, libtensor.fx; fx = torch.fx\n"
+        "print(fx.passes.shape_prop.ShapeProp.__name__, fx.passes.split_module.split_module.__name__)\n"
+        "print(fx.operator_schemas.normalize_function.__name__)\n"
+        "print(fx.passes.infra.pass_base.PassBase.__name__, fx.passes.infra.pass_manager.PassManager.__name__, fx.experimental.proxy_tensor.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == [
+        *("ShapeProp", "split_module", "normalize_function"),
+        *("PassBase", "PassManager", "libtensor.fx.experimental.proxy_tensor"),
+    ], done.stderr
 
 
 def test_passes_run_until_nothing_changes():

@@ -183,34 +183,48 @@ func inPlace(o *schema.Operator, inplace bool, argument func(string) string) str
 		return ""
 	}
 	name := argument(o.Args[0].Name)
-	text := "\nModifies `" + name + "` in place, and returns it. Its dtype and shape do not change:"
 	if o.Tagged("view") {
 		return "\nModifies the shape and strides of `" + name + "` in place, and returns it.\n"
 	}
-	var errors []string
+	var facts []string
 	switch rule := o.Promotion; {
 	case strings.HasSuffix(rule, "_float") && o.Accepts(dtype.Int64):
-		errors = append(errors, "integers and bool are an error, because the result is floating-point")
+		facts = append(facts, "An integer or bool `"+name+"` is an error, because the result is floating-point.")
 	case rule == "promote_int" && o.Accepts(dtype.Bool):
-		errors = append(errors, "bool is an error, because the result is an integer")
+		facts = append(facts, "A bool `"+name+"` is an error, because the result is an integer.")
 	case rule == "real" && o.Accepts(dtype.Complex64):
-		errors = append(errors, "complex numbers are an error, because the result is real")
+		facts = append(facts, "A complex `"+name+"` is an error, because the result is real.")
 	case rule == "bool":
-		errors = append(errors, "the result is converted to that dtype, with 1 for true")
+		facts = append(facts, "The result is converted to that dtype, with 1 for true.")
 	}
 	if n := len(operands(o)); n > 1 && o.Tagged("elementwise") {
 		promotes := o.Promotion == "promote" || o.Promotion == "promote_float"
 		if promotes && !strings.Contains(strings.Join(strings.Fields(o.Doc), " "), "dtypes must be equal") {
-			errors = append(errors, "a promoted dtype of a higher category is an error")
+			facts = append(facts, "The promoted dtype must not be of a higher category (bool < integer < floating-point < complex) than the dtype of `"+name+"`.")
 		}
-		errors = append(errors, "the other operands must be broadcastable to that shape")
+		if others := broadcast(o, argument); others != "" {
+			facts = append(facts, others+" must be broadcastable to the shape of `"+name+"`.")
+		}
 	}
-	if len(errors) == 0 {
-		text = strings.TrimSuffix(text, " Its dtype and shape do not change:")
-	} else {
-		text += " " + strings.Join(errors, "; ") + "."
+	text := "\nModifies `" + name + "` in place, and returns it."
+	if len(facts) > 0 {
+		text += " Its dtype and shape do not change. " + strings.Join(facts, " ")
 	}
 	return text + "\n"
+}
+
+// broadcast lists the operands of an in-place form, other than the first, that may be tensors.
+func broadcast(o *schema.Operator, argument func(string) string) string {
+	var names []string
+	for _, a := range operands(o)[1:] {
+		if a.Type.Base != "Scalar" {
+			names = append(names, "`"+argument(a.Name)+"`")
+		}
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 // operands returns the arguments whose dtypes determine that of the result: tensors that are no indices, masks or coordinates, and bounds.

@@ -11,7 +11,11 @@ import (
 // facts returns the paragraphs of help() that follow from the schema of an overload: the in-place form and the dtypes.
 func (v *pyOverload) facts() string {
 	argument := pythonSpelling(v.op, nil).argument
-	return paragraphs(inPlace(v.op, v.inplace, argument), dtypes(v.op, v.inplace, argument))
+	types := dtypes(v.op, v.inplace, argument)
+	if v.op.Python.Tuple {
+		types = strings.Replace(types, "Results: ", "Results, in a tuple without attributes: ", 1)
+	}
+	return paragraphs(inPlace(v.op, v.inplace, argument), types)
 }
 
 // text returns the documentation of an overload.
@@ -30,7 +34,7 @@ func paragraphs(list ...string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// joinTexts returns the texts that are not empty, with a blank line between them.
+// joinTexts joins the strings that are not empty with blank lines.
 func joinTexts(texts ...string) string {
 	texts = slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 	for i, text := range texts {
@@ -93,11 +97,11 @@ func (f *pyFunction) methods() string {
 	if method := f.has("method"); !f.has("function") || f.overloads[0].inplace || f.internal() || !method && !inplace {
 		return ""
 	} else if inplace && !method {
-		return "In place it is " + f.method(f.name+"_") + "."
+		return "The in-place form is " + f.method(f.name+"_") + "."
 	} else if inplace {
-		return "It is also a method, " + f.method(f.name) + ", in place " + f.method(f.name+"_") + "."
+		return "The method is " + f.method(f.name) + ", and the in-place form " + f.method(f.name+"_") + "."
 	}
-	return "It is also a method, " + f.method(f.name) + "."
+	return "The method is " + f.method(f.name) + "."
 }
 
 // method returns a call of a method with the parameters of the function other than the first.

@@ -90,8 +90,10 @@ def untyped(value, dtype):
 
 
 class Generator(Owner):
-    """A stream of random numbers. `engine` is the algorithm: "mt19937", which draws PyTorch's streams, or "philox", whose numbers depend
-    only on the seed, the offset and the index of an element.
+    """A generator of pseudorandom numbers for tensors on `device`. Random operators accept it as `generator`.
+
+    `engine` is the algorithm: "mt19937" (the default on the CPU), which generates the same numbers as PyTorch on the CPU, or "philox" (the default
+    and only one on CUDA devices), whose numbers are determined by the seed, the offset and the index of the element.
     """
 
     __slots__ = ("__weakref__",)

@@ -57,7 +57,11 @@ def cast(name, dtype):
         return to(self, dtype) if memory_format is None else to(self, dtype, memory_format=memory_format)
 
     method.__name__ = name
-    method.__doc__ = f"Converts to {dtype}."
+    method.__doc__ = (
+        f"Returns the tensor converted to {dtype}: `self` if it has this dtype, otherwise a copy.\n\n"
+        "`memory_format` defaults to preserve_format: the order of the dimensions in memory is that of `self`. Integers wrap around, and\n"
+        "fractions are truncated."
+    )
     return method
 
 

@@ -235,11 +235,19 @@ class Legacy(type):
         return strided and value.dtype is cls.dtype and value.is_cuda is (cls.device == "cuda")
 
 
+LEGACY_DOC = """Creates a tensor of dtype {dtype}{where}; `tensor` and `empty` replace this legacy constructor.
+
+A sequence is copied, integers or a `Size` are the sizes of an uninitialized tensor, and no arguments create an empty tensor. The result shares
+memory with a tensor or storage of this dtype; one of another dtype raises an error. `isinstance(x, {name})` is true for strided tensors of this
+dtype and device.
+"""
+
+
 def legacy_class(name, device=None):
     """Returns the class torch.FloatTensor, torch.cuda.FloatTensor, ..."""
     where = f" on {device}" if device else ""
     body = {"dtype": LEGACY[name], "device": device, "__module__": f"libtensor.{device}" if device else "libtensor"}
-    return Legacy(name + "Tensor", (), body | {"__doc__": f"Makes tensors of dtype {LEGACY[name]}{where}."})
+    return Legacy(name + "Tensor", (), body | {"__doc__": LEGACY_DOC.format(name=name + "Tensor", dtype=LEGACY[name], where=where)})
 
 
 def type_name(value):

@@ -313,13 +313,18 @@ def about(tensor, label):
 
 
 def draw(*tensors, labels=None):
-    """draw(*tensors, labels=None) -> Drawing
+    """Draws how tensors are stored in memory: the elements of each storage, and which of them belong to each tensor.
 
-    Draws the cells of a storage with their indices and values, those of each tensor in its color, arrows for its offset and strides, and
-    its elements with the cell of each. The middle of large tensors is left out. Tensors that share a storage and have the same element size
-    are drawn over one storage; sparse tensors are drawn as their indices and values.
+    Each storage is a row of cells with the index and the value of an element. The cells that belong to a tensor have its color; arrows show its
+    offset and strides. Below, each tensor is a matrix, whose elements show the index of their cell. Large tensors are abbreviated in the
+    middle. Tensors that share a storage and have the same element size are drawn over one storage. Sparse tensors are drawn as their indices and
+    values.
 
-    The drawing is an SVG for light and dark pages: notebooks display it, `str(drawing)` is its text, and `drawing.save(path)` writes it.
+    `labels` is a list with the name of each tensor, by default "tensor 0", "tensor 1" and so on. No tensors, too many tensors, and a wrong number
+    of labels raise ValueError.
+
+    Returns a `Drawing`: an SVG image for light and dark pages. Notebooks display it, `str(drawing)` returns its text, and `drawing.save(path)`
+    writes it to a file.
 
     >>> x = torch.arange(6).reshape(2, 3)
     >>> "stride 3" in str(torch.draw(x, x.t()[1:]))

@@ -11,8 +11,8 @@ def add(input, other, *, alpha=1, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.add(other, *,
-    alpha=1)`, in place `Tensor.add_(other, *, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.add(other, *,
+    alpha=1)`, and the in-place form `Tensor.add_(other, *, alpha=1)`.
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
@@ -25,8 +25,9 @@ def add_(input, other, *, alpha=1):
     broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
     integer, floating-point, complex) must not be higher. bool operands are combined by logical OR.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -42,8 +43,8 @@ def sub(input, other, *, alpha=1, out=None):
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sub(other, *,
-    alpha=1)`, in place `Tensor.sub_(other, *, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sub(other, *,
+    alpha=1)`, and the in-place form `Tensor.sub_(other, *, alpha=1)`.
 
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -55,8 +56,9 @@ def sub_(input, other, *, alpha=1):
     """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
     Shapes are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers, floats and complex.
 
@@ -74,8 +76,8 @@ def subtract(input, other, *, alpha=1, out=None):
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.subtract(other,
-    *, alpha=1)`, in place `Tensor.subtract_(other, *, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.subtract(other, *,
+    alpha=1)`, and the in-place form `Tensor.subtract_(other, *, alpha=1)`.
 
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -89,8 +91,9 @@ def subtract_(input, other, *, alpha=1):
 
     Alias of `sub`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers, floats and complex.
 
@@ -106,7 +109,7 @@ def rsub(input, other, *, alpha=1):
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
 
-    It is also a method, `Tensor.rsub(other, *, alpha=1)`.
+    The method is `Tensor.rsub(other, *, alpha=1)`.
 
     >>> torch.rsub(torch.tensor([1, 2]), 10)
     tensor([9, 8])
@@ -120,8 +123,8 @@ def mul(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.mul(other)`, in
-    place `Tensor.mul_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.mul(other)`, and the
+    in-place form `Tensor.mul_(other)`.
 
     >>> torch.mul(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -133,8 +136,9 @@ def mul_(input, other):
     """Multiplies `input` by `other`, element by element: `input * other`. Shapes are broadcast. bool
     operands are combined by logical AND.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -152,8 +156,8 @@ def multiply(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.multiply(other)`, in place `Tensor.multiply_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.multiply(other)`, and
+    the in-place form `Tensor.multiply_(other)`.
 
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -167,8 +171,9 @@ def multiply_(input, other):
 
     Alias of `mul`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -188,8 +193,8 @@ def div(input, other, *, rounding_mode=None, out=None):
     Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
     default dtype for integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.div(other, *,
-    rounding_mode=None)`, in place `Tensor.div_(other, *, rounding_mode=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.div(other, *,
+    rounding_mode=None)`, and the in-place form `Tensor.div_(other, *, rounding_mode=None)`.
 
     >>> torch.div(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -206,9 +211,10 @@ def div_(input, other, *, rounding_mode=None):
     "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
     integers, complex numbers are an error, and so is integer division by 0.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats and complex except complex32.
 
@@ -232,8 +238,8 @@ def divide(input, other, *, rounding_mode=None, out=None):
     Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
     default dtype for integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.divide(other, *,
-    rounding_mode=None)`, in place `Tensor.divide_(other, *, rounding_mode=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.divide(other, *,
+    rounding_mode=None)`, and the in-place form `Tensor.divide_(other, *, rounding_mode=None)`.
 
     >>> torch.divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -252,9 +258,10 @@ def divide_(input, other, *, rounding_mode=None):
 
     Alias of `div`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats and complex except complex32.
 
@@ -273,8 +280,8 @@ def true_divide(input, other, *, out=None):
     Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
     default dtype for integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.true_divide(other)`, in place `Tensor.true_divide_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.true_divide(other)`,
+    and the in-place form `Tensor.true_divide_(other)`.
 
     >>> torch.true_divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -286,9 +293,10 @@ def true_divide_(input, other):
     """Divides `input` by `other`, element by element, without rounding: `input / other`. Shapes are
     broadcast. Equivalent to `div` without a rounding mode.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats and complex except complex32.
 
@@ -304,8 +312,8 @@ def floor_divide(input, other, *, out=None):
 
     Dtypes: integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.floor_divide(other)`, in place `Tensor.floor_divide_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.floor_divide(other)`,
+    and the in-place form `Tensor.floor_divide_(other)`.
 
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
@@ -317,8 +325,9 @@ def floor_divide_(input, other):
     """Divides `input` by `other`, element by element, and rounds towards minus infinity: `floor(input
     / other)`. Shapes are broadcast. Integers remain integers; integer division by 0 is an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers and floats.
 
@@ -335,8 +344,8 @@ def remainder(input, other, *, out=None):
 
     Dtypes: integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.remainder(other)`, in place `Tensor.remainder_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.remainder(other)`, and
+    the in-place form `Tensor.remainder_(other)`.
 
     >>> torch.remainder(torch.tensor([7, -7]), 4)
     tensor([3, 1])
@@ -349,8 +358,9 @@ def remainder_(input, other):
     `input - floor(input / other) * other`. Shapes are broadcast. A float modulo 0 is NaN; an
     integer modulo 0 is an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers and floats.
 
@@ -367,8 +377,8 @@ def fmod(input, other, *, out=None):
 
     Dtypes: integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.fmod(other)`, in
-    place `Tensor.fmod_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.fmod(other)`, and the
+    in-place form `Tensor.fmod_(other)`.
 
     >>> torch.fmod(torch.tensor([7, -7]), 4)
     tensor([ 3, -3])
@@ -381,8 +391,9 @@ def fmod_(input, other):
     fmod in C: `input - trunc(input / other) * other`. Shapes are broadcast. A float modulo 0 is
     NaN; an integer modulo 0 is an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers and floats.
 
@@ -400,8 +411,8 @@ def pow(input, exponent, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.pow(exponent)`,
-    in place `Tensor.pow_(exponent)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.pow(exponent)`, and the
+    in-place form `Tensor.pow_(exponent)`.
 
     >>> torch.pow(torch.tensor([2., 3.]), 2)
     tensor([4., 9.])
@@ -417,8 +428,9 @@ def pow_(input, exponent):
     exponent is an error; in an exponent tensor of integers, negative elements return 0, except for
     the bases 1 and -1.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `exponent` must be broadcastable to the shape of `input`.
 
     Dtypes: integers, floats and complex except complex32.
 
@@ -437,8 +449,8 @@ def float_power(input, exponent, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: float64; complex128 for complex operands.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.float_power(exponent)`, in place `Tensor.float_power_(exponent)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.float_power(exponent)`,
+    and the in-place form `Tensor.float_power_(exponent)`.
 
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
@@ -451,8 +463,8 @@ def float_power_(input, exponent):
     operand is complex: `input**exponent`. Shapes are broadcast. In-place and `out` forms require a
     tensor of that dtype.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the other operands
-    must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. `exponent` must be
+    broadcastable to the shape of `input`.
 
     Dtypes: float64 and complex128.
 
@@ -468,8 +480,8 @@ def neg(input, *, out=None):
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.neg()`, in place
-    `Tensor.neg_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.neg()`, and the
+    in-place form `Tensor.neg_()`.
 
     >>> torch.neg(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -499,8 +511,8 @@ def negative(input, *, out=None):
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.negative()`, in
-    place `Tensor.negative_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.negative()`, and the
+    in-place form `Tensor.negative_()`.
 
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -529,7 +541,7 @@ def positive(input):
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.positive()`.
+    The method is `Tensor.positive()`.
 
     >>> torch.positive(torch.tensor([1., -2.]))
     tensor([ 1., -2.])
@@ -542,8 +554,8 @@ def square(input, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.square()`, in
-    place `Tensor.square_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.square()`, and the
+    in-place form `Tensor.square_()`.
 
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
@@ -554,8 +566,8 @@ def square(input, *, out=None):
 def square_(input):
     """Computes the square of each element: `input * input`. Integers wrap around on overflow.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: bool is an error,
-    because the result is an integer.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. A bool `input` is
+    an error, because the result is an integer.
 
     Dtypes: integers, floats and complex.
 
@@ -571,8 +583,8 @@ def reciprocal(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.reciprocal()`,
-    in place `Tensor.reciprocal_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.reciprocal()`, and the
+    in-place form `Tensor.reciprocal_()`.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
@@ -583,8 +595,8 @@ def reciprocal(input, *, out=None):
 def reciprocal_(input):
     """Computes the reciprocal `1 / input` of each element.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -602,8 +614,8 @@ def abs(input, *, out=None):
     Dtypes: integers, floats and complex. Result: the dtype of `input`; the corresponding real dtype
     for complex.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.abs()`, in place
-    `Tensor.abs_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.abs()`, and the
+    in-place form `Tensor.abs_()`.
 
     >>> torch.abs(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -618,8 +630,8 @@ def abs_(input):
     + im**2)`. The most negative integer is returned unchanged, because the dtype cannot represent
     its absolute value.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: complex numbers
-    are an error, because the result is real.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. A complex `input`
+    is an error, because the result is real.
 
     Dtypes: integers and floats.
 
@@ -639,8 +651,8 @@ def absolute(input, *, out=None):
     Dtypes: integers, floats and complex. Result: the dtype of `input`; the corresponding real dtype
     for complex.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.absolute()`, in
-    place `Tensor.absolute_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.absolute()`, and the
+    in-place form `Tensor.absolute_()`.
 
     >>> torch.absolute(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -657,8 +669,8 @@ def absolute_(input):
 
     Alias of `abs`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: complex numbers
-    are an error, because the result is real.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. A complex `input`
+    is an error, because the result is real.
 
     Dtypes: integers and floats.
 
@@ -673,8 +685,8 @@ def sign(input, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sign()`, in
-    place `Tensor.sign_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sign()`, and the
+    in-place form `Tensor.sign_()`.
 
     >>> torch.sign(torch.tensor([3., 0., -2.]))
     tensor([ 1.,  0., -1.])
@@ -700,8 +712,8 @@ def sgn(input, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sgn()`, in place
-    `Tensor.sgn_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sgn()`, and the
+    in-place form `Tensor.sgn_()`.
 
     >>> torch.sgn(torch.tensor([3+4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
@@ -729,8 +741,8 @@ def copysign(input, other, *, out=None):
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.copysign(other)`, in place `Tensor.copysign_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.copysign(other)`, and
+    the in-place form `Tensor.copysign_(other)`.
 
     >>> torch.copysign(torch.tensor([1., 2.]), -1)
     tensor([-1., -2.])
@@ -742,9 +754,10 @@ def copysign_(input, other):
     """Returns the magnitude of `input` with the sign of `other`, element by element: `|input|` or
     `-|input|`. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -760,8 +773,8 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.addcmul(tensor1,
-    tensor2, *, value=1)`, in place `Tensor.addcmul_(tensor1, tensor2, *, value=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.addcmul(tensor1,
+    tensor2, *, value=1)`, and the in-place form `Tensor.addcmul_(tensor1, tensor2, *, value=1)`.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
@@ -773,8 +786,9 @@ def addcmul_(input, tensor1, tensor2, *, value=1):
     """Multiplies `tensor1` by `tensor2`, element by element, and adds `value` times the product to
     `input`: `input + value * tensor1 * tensor2`. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `tensor1` and `tensor2` must be broadcastable to the shape of `input`.
 
     Dtypes: integers, floats and complex.
 
@@ -791,8 +805,8 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
 
     Dtypes: floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.addcdiv(tensor1,
-    tensor2, *, value=1)`, in place `Tensor.addcdiv_(tensor1, tensor2, *, value=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.addcdiv(tensor1,
+    tensor2, *, value=1)`, and the in-place form `Tensor.addcdiv_(tensor1, tensor2, *, value=1)`.
 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
@@ -805,8 +819,9 @@ def addcdiv_(input, tensor1, tensor2, *, value=1):
     `input`: `input + value * tensor1 / tensor2`. Shapes are broadcast. Integer `tensor1` and
     `tensor2` are an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `tensor1` and `tensor2` must be broadcastable to the shape of `input`.
 
     Dtypes: floats and complex.
 
@@ -822,8 +837,8 @@ def lerp(input, end, weight, *, out=None):
 
     Dtypes: floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.lerp(end,
-    weight)`, in place `Tensor.lerp_(end, weight)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.lerp(end, weight)`, and
+    the in-place form `Tensor.lerp_(end, weight)`.
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
@@ -835,8 +850,9 @@ def lerp_(input, end, weight):
     """Interpolates linearly between `input` and `end`, element by element: `input + weight * (end -
     input)`. Shapes are broadcast. The tensors must have the same dtype.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `end` and `weight` must be broadcastable to the shape of `input`.
 
     Dtypes: floats and complex.
 
@@ -1288,8 +1304,8 @@ def eq(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.eq(other)`, in
-    place `Tensor.eq_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.eq(other)`, and the
+    in-place form `Tensor.eq_(other)`.
 
     >>> torch.eq(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
@@ -1300,9 +1316,8 @@ def eq(input, other, *, out=None):
 def eq_(input, other):
     """Tests element by element whether `input` equals `other`: `input == other`. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -1318,8 +1333,8 @@ def ne(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.ne(other)`, in
-    place `Tensor.ne_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.ne(other)`, and the
+    in-place form `Tensor.ne_(other)`.
 
     >>> torch.ne(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -1331,9 +1346,8 @@ def ne_(input, other):
     """Tests element by element whether `input` differs from `other`: `input != other`. Shapes are
     broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -1351,8 +1365,8 @@ def not_equal(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.not_equal(other)`, in place `Tensor.not_equal_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.not_equal(other)`, and
+    the in-place form `Tensor.not_equal_(other)`.
 
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -1366,9 +1380,8 @@ def not_equal_(input, other):
 
     Alias of `ne`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -1384,8 +1397,8 @@ def lt(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.lt(other)`, in
-    place `Tensor.lt_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.lt(other)`, and the
+    in-place form `Tensor.lt_(other)`.
 
     >>> torch.lt(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -1397,9 +1410,8 @@ def lt_(input, other):
     """Tests element by element whether `input` is less than `other`: `input < other`. Shapes are
     broadcast. Complex numbers are an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1417,8 +1429,8 @@ def less(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.less(other)`, in
-    place `Tensor.less_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.less(other)`, and the
+    in-place form `Tensor.less_(other)`.
 
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -1432,9 +1444,8 @@ def less_(input, other):
 
     Alias of `lt`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1450,8 +1461,8 @@ def le(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.le(other)`, in
-    place `Tensor.le_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.le(other)`, and the
+    in-place form `Tensor.le_(other)`.
 
     >>> torch.le(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -1463,9 +1474,8 @@ def le_(input, other):
     """Tests element by element whether `input` is less than or equal to `other`: `input <= other`.
     Shapes are broadcast. Complex numbers are an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1483,8 +1493,8 @@ def less_equal(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.less_equal(other)`, in place `Tensor.less_equal_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.less_equal(other)`, and
+    the in-place form `Tensor.less_equal_(other)`.
 
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -1498,9 +1508,8 @@ def less_equal_(input, other):
 
     Alias of `le`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1516,8 +1525,8 @@ def gt(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.gt(other)`, in
-    place `Tensor.gt_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.gt(other)`, and the
+    in-place form `Tensor.gt_(other)`.
 
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1529,9 +1538,8 @@ def gt_(input, other):
     """Tests element by element whether `input` is greater than `other`: `input > other`. Shapes are
     broadcast. Complex numbers are an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1549,8 +1557,8 @@ def greater(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.greater(other)`,
-    in place `Tensor.greater_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.greater(other)`, and
+    the in-place form `Tensor.greater_(other)`.
 
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1564,9 +1572,8 @@ def greater_(input, other):
 
     Alias of `gt`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1582,8 +1589,8 @@ def ge(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.ge(other)`, in
-    place `Tensor.ge_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.ge(other)`, and the
+    in-place form `Tensor.ge_(other)`.
 
     >>> torch.ge(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1595,9 +1602,8 @@ def ge_(input, other):
     """Tests element by element whether `input` is greater than or equal to `other`: `input >= other`.
     Shapes are broadcast. Complex numbers are an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1615,8 +1621,8 @@ def greater_equal(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.greater_equal(other)`, in place `Tensor.greater_equal_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.greater_equal(other)`,
+    and the in-place form `Tensor.greater_equal_(other)`.
 
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1630,9 +1636,8 @@ def greater_equal_(input, other):
 
     Alias of `ge`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -1649,7 +1654,7 @@ def equal(input, other):
     Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
     depends on values.
 
-    It is also a method, `Tensor.equal(other)`.
+    The method is `Tensor.equal(other)`.
 
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
@@ -1665,7 +1670,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    It is also a method, `Tensor.isclose(other, rtol=1e-05, atol=1e-08, equal_nan=False)`.
+    The method is `Tensor.isclose(other, rtol=1e-05, atol=1e-08, equal_nan=False)`.
 
     >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1. + 1e-9, 3.]))
     tensor([ True, False])
@@ -1680,7 +1685,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
     depends on values.
 
-    It is also a method, `Tensor.allclose(other, rtol=1e-05, atol=1e-08, equal_nan=False)`.
+    The method is `Tensor.allclose(other, rtol=1e-05, atol=1e-08, equal_nan=False)`.
 
     >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 3.]))
     False
@@ -1693,7 +1698,7 @@ def isnan(input):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    It is also a method, `Tensor.isnan()`.
+    The method is `Tensor.isnan()`.
 
     >>> torch.isnan(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False,  True, False])
@@ -1707,7 +1712,7 @@ def isinf(input):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    It is also a method, `Tensor.isinf()`.
+    The method is `Tensor.isinf()`.
 
     >>> torch.isinf(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False, False,  True])
@@ -1720,7 +1725,7 @@ def isfinite(input):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    It is also a method, `Tensor.isfinite()`.
+    The method is `Tensor.isfinite()`.
 
     >>> torch.isfinite(torch.tensor([1., float('nan'), float('inf')]))
     tensor([ True, False, False])
@@ -1734,7 +1739,7 @@ def isreal(input):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    It is also a method, `Tensor.isreal()`.
+    The method is `Tensor.isreal()`.
 
     >>> torch.isreal(torch.tensor([1., float('nan'), float('inf')]))
     tensor([True, True, True])
@@ -1747,7 +1752,7 @@ def isposinf(input, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.isposinf()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.isposinf()`.
 
     >>> torch.isposinf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False, False,  True])
@@ -1760,7 +1765,7 @@ def isneginf(input, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.isneginf()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.isneginf()`.
 
     >>> torch.isneginf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
@@ -1774,7 +1779,7 @@ def signbit(input, *, out=None):
 
     Dtypes: bool, integers and floats. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.signbit()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.signbit()`.
 
     >>> torch.signbit(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
@@ -1865,7 +1870,7 @@ def conj(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.conj()`.
+    The method is `Tensor.conj()`.
 
     >>> torch.conj(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -1888,8 +1893,8 @@ def conj_physical(input, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.conj_physical()`, in place `Tensor.conj_physical_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.conj_physical()`, and
+    the in-place form `Tensor.conj_physical_()`.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -1917,7 +1922,7 @@ def resolve_conj(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.resolve_conj()`.
+    The method is `Tensor.resolve_conj()`.
 
     >>> torch.resolve_conj(torch.tensor([1 + 2j]))
     tensor([1.+2.j])
@@ -1931,7 +1936,7 @@ def resolve_neg(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.resolve_neg()`.
+    The method is `Tensor.resolve_neg()`.
 
     >>> torch.resolve_neg(torch.tensor([-1]))
     tensor([-1])
@@ -1946,7 +1951,7 @@ def angle(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the corresponding real
     dtype for complex, the default dtype for integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.angle()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.angle()`.
 
     >>> torch.angle(torch.tensor([1j, -1+0j]))
     tensor([1.5708, 3.1416])
@@ -1960,7 +1965,7 @@ def clone(input, *, memory_format=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.clone(*, memory_format=None)`.
+    The method is `Tensor.clone(*, memory_format=None)`.
 
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
@@ -2004,12 +2009,12 @@ def copy_(input, src, non_blocking=False):
 
 @_operator("fill")
 def fill(input, value):
-    """Returns a copy of `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside
-    of the range of the dtype is an error; for integer tensors, fractions are truncated.
+    """Returns a copy of `input` filled with `value`: a scalar or a zero-dim tensor. The value is
+    converted to the dtype of `input` as in `full`; a scalar that overflows it is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    In place it is `Tensor.fill_(value)`.
+    The in-place form is `Tensor.fill_(value)`.
 
     >>> torch.fill(torch.zeros(2), 3)
     tensor([3., 3.])
@@ -2018,8 +2023,8 @@ def fill(input, value):
 
 @_operator("fill", inplace=True)
 def fill_(input, value):
-    """Returns `input` filled with `value`: a scalar or a zero-dim tensor. A scalar outside of the
-    range of the dtype is an error; for integer tensors, fractions are truncated.
+    """Returns `input` filled with `value`: a scalar or a zero-dim tensor. The value is converted to
+    the dtype of `input` as in `full`; a scalar that overflows it is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -2036,7 +2041,7 @@ def zero_(input):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.zero_()`.
+    The method is `Tensor.zero_()`.
 
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
@@ -2106,7 +2111,7 @@ def resize_as_(input, the_template, *, memory_format=None):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.resize_as_(the_template, *, memory_format=None)`.
+    The method is `Tensor.resize_as_(the_template, *, memory_format=None)`.
 
     >>> torch.arange(6).resize_as_(torch.ones(3, 1))
     tensor([[0],
@@ -2194,9 +2199,10 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
 @_operator("full")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
-    value: bool, int64, the default dtype or its complex counterpart. A value outside of the range
-    of `dtype` is an error, and so is a complex value with a real `dtype`; for integer dtypes,
-    fractions are truncated.
+    value: bool, int64, the default dtype or its complex counterpart. For integer dtypes, the
+    fraction of the value is truncated, and in unsigned dtypes negative values wrap around: -1 is
+    255 in uint8. A value that overflows `dtype` is an error, and so is an imaginary part with a
+    real `dtype`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -2327,9 +2333,10 @@ def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None,
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
     Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
-    `start + i * (end - start) / (steps - 1)`. An end outside of the range of the dtype is an error,
-    and so is a negative `steps`; for integer dtypes, fractions of the ends and of the values are
-    truncated. `dtype` defaults to the default dtype.
+    `start + i * (end - start) / (steps - 1)`. With one step, the value is `start`. A `start` or
+    `end` that overflows the dtype is an error, and so is a negative `steps`; for integer dtypes,
+    the fractions of `start`, `end` and the values are truncated. `dtype` defaults to the default
+    dtype.
 
     Dtypes: integers, floats and complex.
 
@@ -2362,7 +2369,8 @@ def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
     Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
     exponents from `start` to `end`, both inclusive: `base**(start + i * (end - start) / (steps -
-    1))`. A negative `steps` is an error. `dtype` defaults to the default dtype.
+    1))`. With one step, the exponent is `start`. A negative `steps` is an error. `dtype` defaults
+    to the default dtype.
 
     Dtypes: integers, floats and complex.
 
@@ -2499,8 +2507,8 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
 @_operator("full_like")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor filled with `fill_value` with the shape of `input`; dtype, layout and device
-    default to those of `input`. Without `memory_format`, the order of the dimensions in memory is
-    that of `input`.
+    default to those of `input`. The value is converted as in `full`. Without `memory_format`, the
+    order of the dimensions in memory is that of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -2545,7 +2553,7 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
 @_operator("new_full")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
-    `input`.
+    `input`. The value is converted as in `full`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -2979,8 +2987,8 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 
     Dtypes: float32, float64, complex64 and complex128.
 
-    It is also a method, `Tensor.stft(n_fft, hop_length=None, win_length=None, window=None,
-    center=True, pad_mode="reflect", normalized=False, onesided=None, return_complex=None,
+    The method is `Tensor.stft(n_fft, hop_length=None, win_length=None, window=None, center=True,
+    pad_mode="reflect", normalized=False, onesided=None, return_complex=None,
     align_to_window=None)`.
 
     >>> torch.stft(torch.tensor([1., -1, 1, -1]), 2, 1, center=False, return_complex=True)
@@ -2999,8 +3007,8 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
 
     Dtypes: complex64 and complex128.
 
-    It is also a method, `Tensor.istft(n_fft, hop_length=None, win_length=None, window=None,
-    center=True, normalized=False, onesided=None, length=None, return_complex=False)`.
+    The method is `Tensor.istft(n_fft, hop_length=None, win_length=None, window=None, center=True,
+    normalized=False, onesided=None, length=None, return_complex=False)`.
 
     >>> x = torch.tensor([1., 2, 3, 4, 5])
     >>> torch.istft(torch.stft(x, 4, return_complex=True), 4)
@@ -3280,8 +3288,8 @@ def sqrt(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sqrt()`, in
-    place `Tensor.sqrt_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sqrt()`, and the
+    in-place form `Tensor.sqrt_()`.
 
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
@@ -3292,8 +3300,8 @@ def sqrt(input, *, out=None):
 def sqrt_(input):
     """Computes the square root of each element; NaN for negative real numbers.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3309,8 +3317,8 @@ def rsqrt(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.rsqrt()`, in
-    place `Tensor.rsqrt_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.rsqrt()`, and the
+    in-place form `Tensor.rsqrt_()`.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
@@ -3321,8 +3329,8 @@ def rsqrt(input, *, out=None):
 def rsqrt_(input):
     """Computes the reciprocal square root of each element: `1 / sqrt(x)`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3338,8 +3346,8 @@ def exp(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.exp()`, in place
-    `Tensor.exp_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.exp()`, and the
+    in-place form `Tensor.exp_()`.
 
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
@@ -3350,8 +3358,8 @@ def exp(input, *, out=None):
 def exp_(input):
     """Computes the exponential function of each element: `e**x`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3367,8 +3375,8 @@ def exp2(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.exp2()`, in
-    place `Tensor.exp2_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.exp2()`, and the
+    in-place form `Tensor.exp2_()`.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -3379,8 +3387,8 @@ def exp2(input, *, out=None):
 def exp2_(input):
     """Computes 2 to the power of each element: `2**x`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3396,8 +3404,8 @@ def expm1(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.expm1()`, in
-    place `Tensor.expm1_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.expm1()`, and the
+    in-place form `Tensor.expm1_()`.
 
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -3408,8 +3416,8 @@ def expm1(input, *, out=None):
 def expm1_(input):
     """Computes `exp(x) - 1` of each element, accurate for x near 0.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3425,8 +3433,8 @@ def log(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.log()`, in place
-    `Tensor.log_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.log()`, and the
+    in-place form `Tensor.log_()`.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
@@ -3437,8 +3445,8 @@ def log(input, *, out=None):
 def log_(input):
     """Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3454,8 +3462,8 @@ def log2(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.log2()`, in
-    place `Tensor.log2_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.log2()`, and the
+    in-place form `Tensor.log2_()`.
 
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
@@ -3466,8 +3474,8 @@ def log2(input, *, out=None):
 def log2_(input):
     """Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3483,8 +3491,8 @@ def log10(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.log10()`, in
-    place `Tensor.log10_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.log10()`, and the
+    in-place form `Tensor.log10_()`.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
@@ -3495,8 +3503,8 @@ def log10(input, *, out=None):
 def log10_(input):
     """Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3513,8 +3521,8 @@ def log1p(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.log1p()`, in
-    place `Tensor.log1p_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.log1p()`, and the
+    in-place form `Tensor.log1p_()`.
 
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -3526,8 +3534,8 @@ def log1p_(input):
     """Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
     below -1.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3543,8 +3551,8 @@ def sin(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sin()`, in place
-    `Tensor.sin_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sin()`, and the
+    in-place form `Tensor.sin_()`.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
@@ -3555,8 +3563,8 @@ def sin(input, *, out=None):
 def sin_(input):
     """Computes the sine of each element, an angle in radians.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3572,8 +3580,8 @@ def cos(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.cos()`, in place
-    `Tensor.cos_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.cos()`, and the
+    in-place form `Tensor.cos_()`.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
@@ -3584,8 +3592,8 @@ def cos(input, *, out=None):
 def cos_(input):
     """Computes the cosine of each element, an angle in radians.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3601,8 +3609,8 @@ def tan(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.tan()`, in place
-    `Tensor.tan_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.tan()`, and the
+    in-place form `Tensor.tan_()`.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
@@ -3613,8 +3621,8 @@ def tan(input, *, out=None):
 def tan_(input):
     """Computes the tangent of each element, an angle in radians.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3631,8 +3639,8 @@ def asin(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.asin()`, in
-    place `Tensor.asin_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.asin()`, and the
+    in-place form `Tensor.asin_()`.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -3644,8 +3652,8 @@ def asin_(input):
     """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
     [-1, 1].
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3664,8 +3672,8 @@ def arcsin(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.arcsin()`, in
-    place `Tensor.arcsin_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.arcsin()`, and the
+    in-place form `Tensor.arcsin_()`.
 
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -3679,8 +3687,8 @@ def arcsin_(input):
 
     Alias of `asin`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3697,8 +3705,8 @@ def acos(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.acos()`, in
-    place `Tensor.acos_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.acos()`, and the
+    in-place form `Tensor.acos_()`.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -3710,8 +3718,8 @@ def acos_(input):
     """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
     outside of [-1, 1].
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3730,8 +3738,8 @@ def arccos(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.arccos()`, in
-    place `Tensor.arccos_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.arccos()`, and the
+    in-place form `Tensor.arccos_()`.
 
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -3745,8 +3753,8 @@ def arccos_(input):
 
     Alias of `acos`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3762,8 +3770,8 @@ def atan(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.atan()`, in
-    place `Tensor.atan_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.atan()`, and the
+    in-place form `Tensor.atan_()`.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -3774,8 +3782,8 @@ def atan(input, *, out=None):
 def atan_(input):
     """Computes the arctangent (inverse tangent) of each element, in radians.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3793,8 +3801,8 @@ def arctan(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.arctan()`, in
-    place `Tensor.arctan_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.arctan()`, and the
+    in-place form `Tensor.arctan_()`.
 
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -3807,8 +3815,8 @@ def arctan_(input):
 
     Alias of `atan`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3824,8 +3832,8 @@ def sinh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sinh()`, in
-    place `Tensor.sinh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sinh()`, and the
+    in-place form `Tensor.sinh_()`.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
@@ -3836,8 +3844,8 @@ def sinh(input, *, out=None):
 def sinh_(input):
     """Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3853,8 +3861,8 @@ def cosh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.cosh()`, in
-    place `Tensor.cosh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.cosh()`, and the
+    in-place form `Tensor.cosh_()`.
 
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
@@ -3865,8 +3873,8 @@ def cosh(input, *, out=None):
 def cosh_(input):
     """Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3882,8 +3890,8 @@ def tanh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.tanh()`, in
-    place `Tensor.tanh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.tanh()`, and the
+    in-place form `Tensor.tanh_()`.
 
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
@@ -3894,8 +3902,8 @@ def tanh(input, *, out=None):
 def tanh_(input):
     """Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3911,8 +3919,8 @@ def asinh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.asinh()`, in
-    place `Tensor.asinh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.asinh()`, and the
+    in-place form `Tensor.asinh_()`.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -3923,8 +3931,8 @@ def asinh(input, *, out=None):
 def asinh_(input):
     """Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3942,8 +3950,8 @@ def arcsinh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.arcsinh()`, in
-    place `Tensor.arcsinh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.arcsinh()`, and the
+    in-place form `Tensor.arcsinh_()`.
 
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -3956,8 +3964,8 @@ def arcsinh_(input):
 
     Alias of `asinh`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -3974,8 +3982,8 @@ def acosh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.acosh()`, in
-    place `Tensor.acosh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.acosh()`, and the
+    in-place form `Tensor.acosh_()`.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -3987,8 +3995,8 @@ def acosh_(input):
     """Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
     numbers below 1.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -4007,8 +4015,8 @@ def arccosh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.arccosh()`, in
-    place `Tensor.arccosh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.arccosh()`, and the
+    in-place form `Tensor.arccosh_()`.
 
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -4022,8 +4030,8 @@ def arccosh_(input):
 
     Alias of `acosh`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -4040,8 +4048,8 @@ def atanh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.atanh()`, in
-    place `Tensor.atanh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.atanh()`, and the
+    in-place form `Tensor.atanh_()`.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -4053,8 +4061,8 @@ def atanh_(input):
     """Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
     real numbers outside of [-1, 1].
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -4073,8 +4081,8 @@ def arctanh(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.arctanh()`, in
-    place `Tensor.arctanh_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.arctanh()`, and the
+    in-place form `Tensor.arctanh_()`.
 
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -4088,8 +4096,8 @@ def arctanh_(input):
 
     Alias of `atanh`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -4105,8 +4113,8 @@ def sigmoid(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sigmoid()`, in
-    place `Tensor.sigmoid_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sigmoid()`, and the
+    in-place form `Tensor.sigmoid_()`.
 
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -4117,8 +4125,8 @@ def sigmoid(input, *, out=None):
 def sigmoid_(input):
     """Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -4135,8 +4143,8 @@ def atan2(input, other, *, out=None):
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.atan2(other)`,
-    in place `Tensor.atan2_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.atan2(other)`, and the
+    in-place form `Tensor.atan2_(other)`.
 
     >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -4148,9 +4156,10 @@ def atan2_(input, other):
     """Computes the arctangent (two-argument arctangent) of `input / other`, element by element, in
     radians, in the quadrant of the point with y = `input` and x = `other`. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -4169,8 +4178,8 @@ def arctan2(input, other, *, out=None):
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.arctan2(other)`,
-    in place `Tensor.arctan2_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.arctan2(other)`, and
+    the in-place form `Tensor.arctan2_(other)`.
 
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -4184,9 +4193,10 @@ def arctan2_(input, other):
 
     Alias of `atan2`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -4202,8 +4212,8 @@ def hypot(input, other, *, out=None):
 
     Dtypes: floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.hypot(other)`,
-    in place `Tensor.hypot_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.hypot(other)`, and the
+    in-place form `Tensor.hypot_(other)`.
 
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
@@ -4215,8 +4225,9 @@ def hypot_(input, other):
     """Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of the
     squares. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -4266,7 +4277,7 @@ def index_put(input, indices, values, accumulate=False):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.index_put(indices, values, accumulate=False)`, in place
+    The method is `Tensor.index_put(indices, values, accumulate=False)`, and the in-place form
     `Tensor.index_put_(indices, values, accumulate=False)`.
 
     >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
@@ -4297,8 +4308,8 @@ def index_select(input, dim, index, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.index_select(dim, index)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.index_select(dim,
+    index)`.
 
     >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
     tensor([7, 5])
@@ -4313,8 +4324,7 @@ def masked_select(input, mask, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
     error, because the result depends on values.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.masked_select(mask)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.masked_select(mask)`.
 
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
     tensor([1, 3])
@@ -4329,8 +4339,8 @@ def masked_fill(input, mask, value):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.masked_fill(mask, value)`, in place `Tensor.masked_fill_(mask,
-    value)`.
+    The method is `Tensor.masked_fill(mask, value)`, and the in-place form
+    `Tensor.masked_fill_(mask, value)`.
 
     >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
@@ -4343,8 +4353,8 @@ def masked_fill_(input, mask, value):
     scalar or zero-dim tensor, which is converted to the dtype of `input`. `mask` is broadcast;
     another dtype is an error.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the other operands
-    must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. `value` must be
+    broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -4361,7 +4371,7 @@ def masked_scatter(input, mask, source):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.masked_scatter(mask, source)`, in place
+    The method is `Tensor.masked_scatter(mask, source)`, and the in-place form
     `Tensor.masked_scatter_(mask, source)`.
 
     >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
@@ -4394,8 +4404,8 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.gather(dim,
-    index, *, sparse_grad=False)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.gather(dim, index, *,
+    sparse_grad=False)`.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
     tensor([[1, 1],
@@ -4411,7 +4421,7 @@ def take(input, index, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.take(index)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.take(index)`.
 
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
     tensor([1, 4])
@@ -4421,13 +4431,13 @@ def take(input, index, *, out=None):
 @_operator("take_along_dim")
 def take_along_dim(input, indices, dim=None, *, out=None):
     """Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
-    selects from the flattened tensor. `argmax` and `argsort` return suitable indices. An index out
-    of range is an error.
+    selects from the flattened tensor. `indices` is int64; `argmax` and `argsort` return suitable
+    ones. Negative indices count from the end, and an index out of range is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.take_along_dim(indices, dim=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.take_along_dim(indices,
+    dim=None)`.
 
     >>> torch.take_along_dim(torch.tensor([[3, 1], [2, 4]]), torch.tensor([[1], [0]]), dim=1)
     tensor([[1],
@@ -4443,7 +4453,7 @@ def nonzero(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because
     the result depends on values.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.nonzero()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.nonzero()`.
 
     >>> torch.nonzero(torch.tensor([0, 3, 4]))
     tensor([[1],
@@ -4459,8 +4469,8 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: int64.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.nonzero_static(*, size, fill_value=-1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.nonzero_static(*, size,
+    fill_value=-1)`.
 
     >>> torch.nonzero_static(torch.tensor([0, 3, 4]), size=3)
     tensor([[ 1],
@@ -4489,7 +4499,7 @@ def argwhere(input):
     Dtypes: bool, integers, floats and complex. Result: int64. Meta tensors are an error, because
     the result depends on values.
 
-    It is also a method, `Tensor.argwhere()`.
+    The method is `Tensor.argwhere()`.
 
     >>> torch.argwhere(torch.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
@@ -4500,13 +4510,13 @@ def argwhere(input):
 @_operator("put")
 def put(input, index, source, accumulate=False):
     """Returns a copy of `input` with `source` written to the elements with the flat row-major indices
-    `index` (int64), which may be negative. With `accumulate`, values are added instead. The dtypes
-    of `input` and `source` must be equal. An index out of range is an error.
+    `index` (int64), of which negative ones count from the end. With `accumulate`, values are added
+    instead. The dtypes of `input` and `source` must be equal. An index out of range is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.put(index, source, accumulate=False)`, in place `Tensor.put_(index,
-    source, accumulate=False)`.
+    The method is `Tensor.put(index, source, accumulate=False)`, and the in-place form
+    `Tensor.put_(index, source, accumulate=False)`.
 
     >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
     tensor([[8, 2],
@@ -4517,8 +4527,8 @@ def put(input, index, source, accumulate=False):
 @_operator("put", inplace=True)
 def put_(input, index, source, accumulate=False):
     """Returns `input` with `source` written to the elements with the flat row-major indices `index`
-    (int64), which may be negative. With `accumulate`, values are added instead. The dtypes of
-    `input` and `source` must be equal. An index out of range is an error.
+    (int64), of which negative ones count from the end. With `accumulate`, values are added instead.
+    The dtypes of `input` and `source` must be equal. An index out of range is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -4535,30 +4545,32 @@ def scatter(input, dim, index, src=None, value=None, *, out=None, reduce=None):
     """scatter(Tensor input, int dim, Tensor index, Tensor src)
     Returns a copy of `input` with the elements of `src` written at indices along dimension `dim`,
     the reverse of `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or
-    int64, has the number of dimensions of `input`, and is no larger than `src`. If an element is
-    written several times, the last value is stored. Negative indices, indices out of range, and a
-    `src` of another dtype are an error.
+    int64, has the number of dimensions of `input` and `src`, and is no larger than `src` in any
+    dimension, nor than `input` in dimensions other than `dim`. If an element is written several
+    times, the last value is stored. Negative indices, indices out of range, and a `src` of another
+    dtype are an error.
 
     scatter(Tensor input, int dim, Tensor index, Number value)
     Returns a copy of `input` with the scalar `value` written at indices along dimension `dim`:
-    `input[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
-    error.
+    `input[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
+    dimensions of `input`, and is no larger in dimensions other than `dim`. Negative indices and
+    indices out of range are an error.
 
     scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
     Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
-    `reduce` is "add" or "multiply".
+    `reduce` is "add" or "multiply". The indices are those of `scatter`.
 
     Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
 
     scatter(Tensor input, int dim, Tensor index, Number value, *, str reduce)
     Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
-    `reduce` is "add" or "multiply".
+    `reduce` is "add" or "multiply". The indices are those of `scatter`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.scatter(dim,
-    index, src=None, value=None, *, reduce=None)`, in place `Tensor.scatter_(dim, index, src=None,
-    value=None, *, reduce=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.scatter(dim, index,
+    src=None, value=None, *, reduce=None)`, and the in-place form `Tensor.scatter_(dim, index,
+    src=None, value=None, *, reduce=None)`.
 
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
@@ -4570,24 +4582,26 @@ def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
     """scatter_(Tensor input, int dim, Tensor index, Tensor src)
     Returns `input` with the elements of `src` written at indices along dimension `dim`, the reverse
     of `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. `index` is int32 or int64, has the
-    number of dimensions of `input`, and is no larger than `src`. If an element is written several
-    times, the last value is stored. Negative indices, indices out of range, and a `src` of another
-    dtype are an error.
+    number of dimensions of `input` and `src`, and is no larger than `src` in any dimension, nor
+    than `input` in dimensions other than `dim`. If an element is written several times, the last
+    value is stored. Negative indices, indices out of range, and a `src` of another dtype are an
+    error.
 
     scatter_(Tensor input, int dim, Tensor index, Number value)
     Returns `input` with the scalar `value` written at indices along dimension `dim`:
-    `input[index[i][j]][j] = value` for dim = 0. Negative indices and indices out of range are an
-    error.
+    `input[index[i][j]][j] = value` for dim = 0. `index` is int32 or int64, has the number of
+    dimensions of `input`, and is no larger in dimensions other than `dim`. Negative indices and
+    indices out of range are an error.
 
     scatter_(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
     Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
-    `reduce` is "add" or "multiply".
+    `reduce` is "add" or "multiply". The indices are those of `scatter`.
 
     Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
 
     scatter_(Tensor input, int dim, Tensor index, Number value, *, str reduce)
     Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
-    `reduce` is "add" or "multiply".
+    `reduce` is "add" or "multiply". The indices are those of `scatter`.
 
     Modifies `input` in place, and returns it.
 
@@ -4601,13 +4615,16 @@ def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
 @_operator("scatter_add")
 def scatter_add(input, dim, index, src, *, out=None):
     """Returns a copy of `input` to which the elements of `src` are added at indices along dimension
-    `dim`: `input[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative
-    indices and indices out of range are an error. The dtypes of `input` and `src` must be equal.
+    `dim`: `input[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are
+    added in the row-major order of `index`. `index` is int32 or int64, has the number of dimensions
+    of `input` and `src`, and is no larger than `src` in any dimension, nor than `input` in
+    dimensions other than `dim`. Negative indices and indices out of range are an error. The dtypes
+    of `input` and `src` must be equal.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.scatter_add(dim,
-    index, src)`, in place `Tensor.scatter_add_(dim, index, src)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.scatter_add(dim, index,
+    src)`, and the in-place form `Tensor.scatter_add_(dim, index, src)`.
 
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
@@ -4617,8 +4634,11 @@ def scatter_add(input, dim, index, src, *, out=None):
 @_operator("scatter_add", inplace=True)
 def scatter_add_(input, dim, index, src):
     """Returns `input` to which the elements of `src` are added at indices along dimension `dim`:
-    `input[index[i][j]][j] += src[i][j]` for dim = 0, in the order of `index`. Negative indices and
-    indices out of range are an error. The dtypes of `input` and `src` must be equal.
+    `input[index[i][j]][j] += src[i][j]` for dim = 0. Several elements with one index are added in
+    the row-major order of `index`. `index` is int32 or int64, has the number of dimensions of
+    `input` and `src`, and is no larger than `src` in any dimension, nor than `input` in dimensions
+    other than `dim`. Negative indices and indices out of range are an error. The dtypes of `input`
+    and `src` must be equal.
 
     Modifies `input` in place, and returns it.
 
@@ -4632,16 +4652,18 @@ def scatter_add_(input, dim, index, src):
 @_operator("scatter_reduce")
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
     """Returns a copy of `input` reduced with the elements of `src` at indices along dimension `dim`:
-    for "sum", `input[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean",
-    "amax" or "amin". `include_self` includes the previous values in the reduction. Means of
-    integers are rounded down. Negative indices and indices out of range are an error. The dtypes of
-    `input` and `src` must be equal.
+    for "sum", `input[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the
+    number of dimensions of `input` and `src`, and is no larger than `src` in any dimension, nor
+    than `input` in dimensions other than `dim`. `reduce` is "sum", "prod", "mean", "amax" or
+    "amin". `include_self` includes the elements of `input` in the reduction. Means of integers are
+    rounded down. Negative indices and indices out of range are an error. The dtypes of `input` and
+    `src` must be equal.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.scatter_reduce(dim, index, src, reduce, *, include_self=True)`, in place
-    `Tensor.scatter_reduce_(dim, index, src, reduce, *, include_self=True)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.scatter_reduce(dim,
+    index, src, reduce, *, include_self=True)`, and the in-place form `Tensor.scatter_reduce_(dim,
+    index, src, reduce, *, include_self=True)`.
 
     >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
@@ -4651,10 +4673,12 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
 @_operator("scatter_reduce", inplace=True)
 def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     """Returns `input` reduced with the elements of `src` at indices along dimension `dim`: for "sum",
-    `input[index[i][j]][j] += src[i][j]` for dim = 0. `reduce` is "sum", "prod", "mean", "amax" or
-    "amin". `include_self` includes the previous values in the reduction. Means of integers are
-    rounded down. Negative indices and indices out of range are an error. The dtypes of `input` and
-    `src` must be equal.
+    `input[index[i][j]][j] += src[i][j]` for dim = 0. `index` is int32 or int64, has the number of
+    dimensions of `input` and `src`, and is no larger than `src` in any dimension, nor than `input`
+    in dimensions other than `dim`. `reduce` is "sum", "prod", "mean", "amax" or "amin".
+    `include_self` includes the elements of `input` in the reduction. Means of integers are rounded
+    down. Negative indices and indices out of range are an error. The dtypes of `input` and `src`
+    must be equal.
 
     Modifies `input` in place, and returns it.
 
@@ -4689,14 +4713,14 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 def index_add(input, dim, index, source, *, alpha=1, out=None):
     """Returns a copy of `input` with `alpha` times `source` added to the slices along dimension `dim`
     at the indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for
-    dim = 0. An `alpha` outside of the range of the dtype of `input` is an error; for integer
-    tensors, fractions are truncated. An index out of range is an error. The dtypes of `input` and
-    `source` must be equal.
+    dim = 0. An `alpha` that overflows the dtype of `input` is an error; for integer tensors, its
+    fraction is truncated. Negative indices and indices out of range are an error. The dtypes of
+    `input` and `source` must be equal.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.index_add(dim,
-    index, source, *, alpha=1)`, in place `Tensor.index_add_(dim, index, source, *, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.index_add(dim, index,
+    source, *, alpha=1)`, and the in-place form `Tensor.index_add_(dim, index, source, *, alpha=1)`.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
@@ -4707,9 +4731,9 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
 def index_add_(input, dim, index, source, *, alpha=1):
     """Returns `input` with `alpha` times `source` added to the slices along dimension `dim` at the
     indices of the int32 or int64 vector `index`: `input[index[i]] += alpha * source[i]` for dim =
-    0. An `alpha` outside of the range of the dtype of `input` is an error; for integer tensors,
-    fractions are truncated. An index out of range is an error. The dtypes of `input` and `source`
-    must be equal.
+    0. An `alpha` that overflows the dtype of `input` is an error; for integer tensors, its fraction
+    is truncated. Negative indices and indices out of range are an error. The dtypes of `input` and
+    `source` must be equal.
 
     Modifies `input` in place, and returns it.
 
@@ -4723,13 +4747,13 @@ def index_add_(input, dim, index, source, *, alpha=1):
 @_operator("index_copy")
 def index_copy(input, dim, index, source, *, out=None):
     """Returns a copy of `input` with `source` written to the slices along dimension `dim` at the
-    indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of
-    range is an error. The dtypes of `input` and `source` must be equal.
+    indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices
+    and indices out of range are an error. The dtypes of `input` and `source` must be equal.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.index_copy(dim,
-    index, source)`, in place `Tensor.index_copy_(dim, index, source)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.index_copy(dim, index,
+    source)`, and the in-place form `Tensor.index_copy_(dim, index, source)`.
 
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
@@ -4739,8 +4763,8 @@ def index_copy(input, dim, index, source, *, out=None):
 @_operator("index_copy", inplace=True)
 def index_copy_(input, dim, index, source):
     """Returns `input` with `source` written to the slices along dimension `dim` at the indices of the
-    int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. An index out of range is an
-    error. The dtypes of `input` and `source` must be equal.
+    int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and indices out
+    of range are an error. The dtypes of `input` and `source` must be equal.
 
     Modifies `input` in place, and returns it.
 
@@ -4759,8 +4783,8 @@ def index_fill(input, dim, index, value):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.index_fill(dim, index, value)`, in place `Tensor.index_fill_(dim,
-    index, value)`.
+    The method is `Tensor.index_fill(dim, index, value)`, and the in-place form
+    `Tensor.index_fill_(dim, index, value)`.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
@@ -4786,14 +4810,14 @@ def index_fill_(input, dim, index, value):
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
     """Returns a copy of `input` with `source` reduced into the slices along dimension `dim` at the
     indices of the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin".
-    `include_self` includes the previous values in the reduction. An index out of range is an error.
-    The dtypes of `input` and `source` must be equal.
+    `include_self` includes the elements of `input` in the reduction. Negative indices and indices
+    out of range are an error. The dtypes of `input` and `source` must be equal.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.index_reduce(dim, index, source, reduce, *, include_self=True)`, in place
-    `Tensor.index_reduce_(dim, index, source, reduce, *, include_self=True)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.index_reduce(dim,
+    index, source, reduce, *, include_self=True)`, and the in-place form `Tensor.index_reduce_(dim,
+    index, source, reduce, *, include_self=True)`.
 
     >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
@@ -4804,8 +4828,8 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
 def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     """Returns `input` with `source` reduced into the slices along dimension `dim` at the indices of
     the int32 or int64 vector `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self`
-    includes the previous values in the reduction. An index out of range is an error. The dtypes of
-    `input` and `source` must be equal.
+    includes the elements of `input` in the reduction. Negative indices and indices out of range are
+    an error. The dtypes of `input` and `source` must be equal.
 
     Modifies `input` in place, and returns it.
 
@@ -4827,8 +4851,8 @@ def where(condition, input=None, other=None, *, out=None):
 
     where(Tensor condition, Tensor|Number input, Tensor|Number other)
     Selects elements from `input` where `condition` (bool or uint8) is true, and from `other`
-    elsewhere. Shapes are broadcast. A scalar outside of the range of the dtype of the result is an
-    error.
+    elsewhere. Shapes are broadcast. A scalar that overflows the dtype of the result is an error;
+    negative scalars wrap around in unsigned dtypes.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
@@ -5119,7 +5143,7 @@ def tile(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `dims` can be separate arguments. It is also a method, `Tensor.tile(dims, *more)`.
+    The items of `dims` can be separate arguments. The method is `Tensor.tile(dims, *more)`.
 
     >>> torch.tile(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
@@ -5150,7 +5174,7 @@ def repeat_interleave(repeats, input=None, dim=None, *, output_size=None):
     Dtypes: integers. Result: the dtype of `repeats`. Meta tensors are an error, because the result
     depends on values.
 
-    It is also a method, `Tensor.repeat_interleave(input=None, dim=None, *, output_size=None)`.
+    The method is `Tensor.repeat_interleave(input=None, dim=None, *, output_size=None)`.
 
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
@@ -5165,7 +5189,7 @@ def roll(input, shifts, dims=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.roll(shifts, dims=None)`.
+    The method is `Tensor.roll(shifts, dims=None)`.
 
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
@@ -5179,7 +5203,7 @@ def flip(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `dims` can be separate arguments. It is also a method, `Tensor.flip(dims, *more)`.
+    The items of `dims` can be separate arguments. The method is `Tensor.flip(dims, *more)`.
 
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
@@ -5192,7 +5216,7 @@ def fliplr(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.fliplr()`.
+    The method is `Tensor.fliplr()`.
 
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
@@ -5206,7 +5230,7 @@ def flipud(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.flipud()`.
+    The method is `Tensor.flipud()`.
 
     >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
@@ -5221,7 +5245,7 @@ def rot90(input, k=1, dims=(0,1)):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.rot90(k=1, dims=(0,1))`.
+    The method is `Tensor.rot90(k=1, dims=(0,1))`.
 
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -5237,8 +5261,8 @@ def tril(input, diagonal=0, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.tril(diagonal=0)`, in place `Tensor.tril_(diagonal=0)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.tril(diagonal=0)`, and
+    the in-place form `Tensor.tril_(diagonal=0)`.
 
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
@@ -5270,8 +5294,8 @@ def triu(input, diagonal=0, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.triu(diagonal=0)`, in place `Tensor.triu_(diagonal=0)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.triu(diagonal=0)`, and
+    the in-place form `Tensor.triu_(diagonal=0)`.
 
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
@@ -5302,8 +5326,7 @@ def diag(input, diagonal=0, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.diag(diagonal=0)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.diag(diagonal=0)`.
 
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],
@@ -5318,7 +5341,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.diag_embed(offset=0, dim1=-2, dim2=-1)`.
+    The method is `Tensor.diag_embed(offset=0, dim1=-2, dim2=-1)`.
 
     >>> torch.diag_embed(torch.tensor([1, 2]), offset=1)
     tensor([[0, 1, 0],
@@ -5334,7 +5357,7 @@ def diagflat(input, offset=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.diagflat(offset=0)`.
+    The method is `Tensor.diagflat(offset=0)`.
 
     >>> torch.diagflat(torch.tensor([[1], [2]]))
     tensor([[1, 0],
@@ -5346,11 +5369,11 @@ def diagflat(input, offset=0):
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     """Returns a copy of `input` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
     `src`. Diagonal 0 is the main diagonal, and positive ones are above it. `src` must have the
-    shape of the replaced elements.
+    shape of the replaced elements, and is converted to the dtype of `input`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.diagonal_scatter(src, offset=0, dim1=0, dim2=1)`.
+    The method is `Tensor.diagonal_scatter(src, offset=0, dim1=0, dim2=1)`.
 
     >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]))
     tensor([[1., 0.],
@@ -5360,12 +5383,13 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 @_operator("select_scatter")
 def select_scatter(input, src, dim, index):
-    """Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`. `src`
-    must have the shape of the replaced elements.
+    """Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`. A
+    negative `index` counts from the end. `src` must have the shape of the slice, and is converted
+    to the dtype of `input`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.select_scatter(src, dim, index)`.
+    The method is `Tensor.select_scatter(src, dim, index)`.
 
     >>> torch.select_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]), 0, 1)
     tensor([[0., 0.],
@@ -5376,12 +5400,13 @@ def select_scatter(input, src, dim, index):
 @_operator("slice_scatter")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
     """Returns a copy of `input` with the slice `start:end:step` of dimension `dim` replaced by `src`.
-    `src` must have the shape of the replaced elements.
+    Negative `start` and `end` count from the end, and both are clamped to the size; `step` must be
+    positive. `src` must have the shape of the slice, and is converted to the dtype of `input`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.slice_scatter(src, dim=0, start=None, end=None, step=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.slice_scatter(src,
+    dim=0, start=None, end=None, step=1)`.
 
     >>> torch.slice_scatter(torch.zeros(4), torch.tensor([1.0, 2]), start=1, end=3)
     tensor([0., 1., 2., 0.])
@@ -5391,11 +5416,12 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
 @_operator("as_strided_scatter")
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """Returns a copy of `input` with the elements of `as_strided(size, stride, storage_offset)`
-    replaced by `src`. `src` must have the shape of the replaced elements.
+    replaced by `src`. `src` must have the shape of the replaced elements, and is converted to the
+    dtype of `input`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.as_strided_scatter(src, size, stride, storage_offset=None)`.
+    The method is `Tensor.as_strided_scatter(src, size, stride, storage_offset=None)`.
 
     >>> torch.as_strided_scatter(torch.zeros(4), torch.tensor([1.0, 2]), (2,), (3,))
     tensor([1., 0., 0., 2.])
@@ -5462,8 +5488,7 @@ def matrix_power(input, n, *, out=None):
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.matrix_power(n)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.matrix_power(n)`.
 
     >>> torch.matrix_power(torch.tensor([[2.]]), 3)
     tensor([[8.]])
@@ -5477,7 +5502,7 @@ def matrix_exp(input):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.matrix_exp()`.
+    The method is `Tensor.matrix_exp()`.
 
     >>> torch.matrix_exp(torch.zeros(1, 1))
     tensor([[1.]])
@@ -5494,8 +5519,7 @@ def cholesky(input, upper=False, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.cholesky(upper=False)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.cholesky(upper=False)`.
 
     >>> torch.cholesky(torch.tensor([[4.]]))
     tensor([[2.]])
@@ -5511,7 +5535,7 @@ def lu(A, pivot=True):
 
     Dtypes: floats and complex. Results: `LU`: the dtype of `A`; `pivots`: int32; `info`: int32.
 
-    It is also a method, `Tensor.lu(pivot=True)`.
+    The method is `Tensor.lu(pivot=True)`.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
@@ -5551,7 +5575,7 @@ def geqrf(input, *, out=None):
 
     Dtypes: floats and complex. Results: the dtype of `input`.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.geqrf()`.
+    `out` are the tensors that the results are written to. The method is `Tensor.geqrf()`.
 
     >>> torch.geqrf(torch.tensor([[3.], [4.]])).tau
     tensor([1.6000])
@@ -5568,8 +5592,7 @@ def qr(input, some=True, *, out=None):
 
     Dtypes: floats and complex. Results: the dtype of `input`.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.qr(some=True)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.qr(some=True)`.
 
     >>> torch.qr(torch.tensor([[3.], [4.]])).R
     tensor([[-5.]])
@@ -5583,7 +5606,7 @@ def orgqr(input, tau, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.orgqr(tau)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.orgqr(tau)`.
 
     >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.], [4.]])))
     tensor([[-0.6000],
@@ -5599,8 +5622,8 @@ def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.ormqr(tau,
-    other, left=True, transpose=False)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.ormqr(tau, other,
+    left=True, transpose=False)`.
 
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.], [4.]])), torch.tensor([[3.], [4.]]), transpose=True).round()
     tensor([[-5.],
@@ -5625,7 +5648,7 @@ def det(input, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.det()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.det()`.
 
     >>> torch.det(torch.tensor([[2., 0.], [0., 4.]]))
     tensor(8.)
@@ -5640,7 +5663,7 @@ def slogdet(input, *, out=None):
     Dtypes: floats and complex. Results: `sign`: the dtype of `input`; `logabsdet`: the dtype of
     `input`, the corresponding real dtype for complex.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.slogdet()`.
+    `out` are the tensors that the results are written to. The method is `Tensor.slogdet()`.
 
     >>> torch.slogdet(torch.tensor([[0., 1.], [1., 0.]])).logabsdet
     tensor(0.)
@@ -5650,11 +5673,13 @@ def slogdet(input, *, out=None):
 @_operator("logdet")
 def logdet(input):
     """Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
-    0, NaN if it is negative. Matrices that are not square are an error.
+    0. For real matrices a negative determinant returns NaN; for complex matrices the result is the
+    principal value of the complex logarithm. Returns a tensor of shape (...). Matrices that are not
+    square are an error.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.logdet()`.
+    The method is `Tensor.logdet()`.
 
     >>> torch.logdet(torch.tensor([[1., 0.], [0., 1.]]))
     tensor(0.)
@@ -5698,7 +5723,7 @@ def pinverse(input, rcond=1e-15):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.pinverse(rcond=1e-15)`.
+    The method is `Tensor.pinverse(rcond=1e-15)`.
 
     >>> torch.pinverse(torch.tensor([[2.]]))
     tensor([[0.5000]])
@@ -5712,7 +5737,7 @@ def inverse(input, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.inverse()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.inverse()`.
 
     >>> torch.inverse(torch.tensor([[4.]]))
     tensor([[0.2500]])
@@ -5731,8 +5756,8 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
 
     Dtypes: floats and complex. Results: the dtype of `input`.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.triangular_solve(A, upper=True, transpose=False, unitriangular=False)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.triangular_solve(A,
+    upper=True, transpose=False, unitriangular=False)`.
 
     >>> torch.triangular_solve(torch.tensor([[2.], [8.]]), torch.tensor([[2., 0.], [0., 4.]])).solution
     tensor([[1.],
@@ -5750,8 +5775,8 @@ def lu_solve(input, LU_data, LU_pivots, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.lu_solve(LU_data, LU_pivots)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.lu_solve(LU_data,
+    LU_pivots)`.
 
     >>> torch.lu_solve(torch.tensor([[2.], [8.]]), *torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]])))
     tensor([[1.],
@@ -5766,8 +5791,8 @@ def cholesky_solve(input, L, upper=False, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.cholesky_solve(L, upper=False)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.cholesky_solve(L,
+    upper=False)`.
 
     >>> torch.cholesky_solve(torch.tensor([[4.]]), torch.tensor([[2.]]))
     tensor([[1.]])
@@ -5781,7 +5806,7 @@ def cholesky_inverse(input, upper=False, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
+    `out` is the tensor that the result is written to. The method is
     `Tensor.cholesky_inverse(upper=False)`.
 
     >>> torch.cholesky_inverse(torch.tensor([[2.]]))
@@ -5798,8 +5823,8 @@ def svd(input, some=True, compute_uv=True, *, out=None):
     Dtypes: floats and complex. Results: `U`: the dtype of `input`; `S`: the dtype of `input`, the
     corresponding real dtype for complex; `V`: the dtype of `input`.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.svd(some=True, compute_uv=True)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.svd(some=True,
+    compute_uv=True)`.
 
     >>> torch.svd(torch.tensor([[3., 0.], [0., 4.]])).S
     tensor([4., 3.])
@@ -5815,8 +5840,8 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     power iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness,
     2011). `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the promoted dtype, the
-    corresponding real dtype for complex; `V`: the dtype of `A`.
+    Dtypes: floats and complex. Results, in a tuple without attributes: `U`: the dtype of `A`; `S`:
+    the promoted dtype, the corresponding real dtype for complex; `V`: the dtype of `A`.
 
     >>> torch.svd_lowrank(torch.ones(2, 2), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5831,8 +5856,8 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     subtracted first: then the columns of V are the principal directions, and `S**2 / (m - 1)` are
     the variances along them. `q` defaults to min(6, m, n), and must be at most min(m, n).
 
-    Dtypes: floats and complex. Results: `U`: the dtype of `A`; `S`: the dtype of `A`, the
-    corresponding real dtype for complex; `V`: the dtype of `A`.
+    Dtypes: floats and complex. Results, in a tuple without attributes: `U`: the dtype of `A`; `S`:
+    the dtype of `A`, the corresponding real dtype for complex; `V`: the dtype of `A`.
 
     >>> torch.pca_lowrank(torch.tensor([[1., 1.], [3., 3.]]), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5854,8 +5879,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V.
     Knyazev, Toward the optimal preconditioned eigensolver, 2001).
 
-    Dtypes: floats and complex. Results: `eigenvalues`: the promoted dtype, the corresponding real
-    dtype for complex; `eigenvectors`: the dtype of `A`.
+    Dtypes: floats and complex. Results, in a tuple without attributes: `eigenvalues`: the promoted
+    dtype, the corresponding real dtype for complex; `eigenvectors`: the dtype of `A`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.lobpcg(torch.diag(torch.tensor([1., 2., 3., 4.])), 1)[0].round(decimals=3)
@@ -5870,8 +5895,8 @@ def logical_and(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.logical_and(other)`, in place `Tensor.logical_and_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logical_and(other)`,
+    and the in-place form `Tensor.logical_and_(other)`.
 
     >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -5883,9 +5908,8 @@ def logical_and_(input, other):
     """Computes the logical AND of `input` and `other`, element by element, with nonzero as true.
     Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -5901,8 +5925,8 @@ def logical_or(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.logical_or(other)`, in place `Tensor.logical_or_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logical_or(other)`, and
+    the in-place form `Tensor.logical_or_(other)`.
 
     >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -5914,9 +5938,8 @@ def logical_or_(input, other):
     """Computes the logical OR of `input` and `other`, element by element, with nonzero as true. Shapes
     are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -5932,8 +5955,8 @@ def logical_xor(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.logical_xor(other)`, in place `Tensor.logical_xor_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logical_xor(other)`,
+    and the in-place form `Tensor.logical_xor_(other)`.
 
     >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([False, False])
@@ -5945,9 +5968,8 @@ def logical_xor_(input, other):
     """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
     Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
-    converted to that dtype, with 1 for true; the other operands must be broadcastable to that
-    shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
+    converted to that dtype, with 1 for true. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -5962,8 +5984,8 @@ def logical_not(input, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.logical_not()`,
-    in place `Tensor.logical_not_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logical_not()`, and the
+    in-place form `Tensor.logical_not_()`.
 
     >>> torch.logical_not(torch.tensor([0, 1, 2]))
     tensor([ True, False, False])
@@ -5974,7 +5996,7 @@ def logical_not(input, *, out=None):
 def logical_not_(input):
     """Computes the logical NOT of each element: true where it is 0.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the result is
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The result is
     converted to that dtype, with 1 for true.
 
     Dtypes: bool, integers, floats and complex.
@@ -5991,8 +6013,8 @@ def bitwise_and(input, other, *, out=None):
 
     Dtypes: bool and integers. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.bitwise_and(other)`, in place `Tensor.bitwise_and_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.bitwise_and(other)`,
+    and the in-place form `Tensor.bitwise_and_(other)`.
 
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
     tensor([1, 2])
@@ -6004,8 +6026,9 @@ def bitwise_and_(input, other):
     """Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
     Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool and integers.
 
@@ -6021,8 +6044,8 @@ def bitwise_or(input, other, *, out=None):
 
     Dtypes: bool and integers. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.bitwise_or(other)`, in place `Tensor.bitwise_or_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.bitwise_or(other)`, and
+    the in-place form `Tensor.bitwise_or_(other)`.
 
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
     tensor([7, 7])
@@ -6034,8 +6057,9 @@ def bitwise_or_(input, other):
     """Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
     Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool and integers.
 
@@ -6051,8 +6075,8 @@ def bitwise_xor(input, other, *, out=None):
 
     Dtypes: bool and integers. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.bitwise_xor(other)`, in place `Tensor.bitwise_xor_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.bitwise_xor(other)`,
+    and the in-place form `Tensor.bitwise_xor_(other)`.
 
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
     tensor([6, 5])
@@ -6064,8 +6088,9 @@ def bitwise_xor_(input, other):
     """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
     the logical XOR. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: bool and integers.
 
@@ -6080,8 +6105,8 @@ def bitwise_not(input, *, out=None):
 
     Dtypes: bool and integers. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.bitwise_not()`,
-    in place `Tensor.bitwise_not_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.bitwise_not()`, and the
+    in-place form `Tensor.bitwise_not_()`.
 
     >>> torch.bitwise_not(torch.tensor([0, 5]))
     tensor([-1, -6])
@@ -6108,8 +6133,8 @@ def bitwise_left_shift(input, other, *, out=None):
 
     Dtypes: integers. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.bitwise_left_shift(other)`, in place `Tensor.bitwise_left_shift_(other)`.
+    `out` is the tensor that the result is written to. The method is
+    `Tensor.bitwise_left_shift(other)`, and the in-place form `Tensor.bitwise_left_shift_(other)`.
 
     >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
     tensor([ 16, -16])
@@ -6121,8 +6146,9 @@ def bitwise_left_shift_(input, other):
     """Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
     shift that is negative or at least the number of bits returns 0.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers.
 
@@ -6139,8 +6165,8 @@ def bitwise_right_shift(input, other, *, out=None):
 
     Dtypes: integers. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.bitwise_right_shift(other)`, in place `Tensor.bitwise_right_shift_(other)`.
+    `out` is the tensor that the result is written to. The method is
+    `Tensor.bitwise_right_shift(other)`, and the in-place form `Tensor.bitwise_right_shift_(other)`.
 
     >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
     tensor([ 4, -4])
@@ -6153,8 +6179,9 @@ def bitwise_right_shift_(input, other):
     (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
     bits returns 0, or -1 for negative elements.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers.
 
@@ -6175,7 +6202,7 @@ def matmul(input, other, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.matmul(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.matmul(other)`.
 
     >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -6189,7 +6216,7 @@ def mm(input, mat2, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.mm(mat2)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.mm(mat2)`.
 
     >>> torch.mm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
@@ -6217,7 +6244,7 @@ def bmm(input, mat2, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.bmm(mat2)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.bmm(mat2)`.
 
     >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
     torch.Size([2, 1, 1])
@@ -6231,7 +6258,7 @@ def mv(input, vec, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.mv(vec)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.mv(vec)`.
 
     >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -6245,7 +6272,7 @@ def dot(input, tensor, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.dot(tensor)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.dot(tensor)`.
 
     >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
     tensor(7)
@@ -6259,7 +6286,7 @@ def vdot(input, other, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.vdot(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.vdot(other)`.
 
     >>> torch.vdot(torch.tensor([1j]), torch.tensor([1j]))
     tensor(1.+0.j)
@@ -6274,7 +6301,7 @@ def inner(input, other, *, out=None):
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.inner(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.inner(other)`.
 
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
@@ -6287,7 +6314,7 @@ def outer(input, vec2, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.outer(vec2)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.outer(vec2)`.
 
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
@@ -6303,7 +6330,7 @@ def ger(input, vec2, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.ger(vec2)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.ger(vec2)`.
 
     >>> torch.ger(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
@@ -6316,13 +6343,13 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha * (mat1
     @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to (n, p).
     If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All
-    tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an
-    error; for integer tensors, fractions are truncated.
+    tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for
+    integer tensors, their fractions are truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.addmm(mat1,
-    mat2, *, beta=1, alpha=1)`, in place `Tensor.addmm_(mat1, mat2, *, beta=1, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.addmm(mat1, mat2, *,
+    beta=1, alpha=1)`, and the in-place form `Tensor.addmm_(mat1, mat2, *, beta=1, alpha=1)`.
 
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
@@ -6335,8 +6362,8 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     """Computes a matrix product and adds it to a matrix of shape (n, p): `beta * input + alpha * (mat1
     @ mat2)`, for `mat1` of shape (n, m) and `mat2` of shape (m, p). `input` is broadcast to (n, p).
     If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All
-    tensors must have the same dtype. A `beta` or `alpha` outside of the range of the dtype is an
-    error; for integer tensors, fractions are truncated.
+    tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for
+    integer tensors, their fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6351,14 +6378,16 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
 @_operator("baddbmm")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
-    batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-    operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
-    range of the dtype is an error; for integer tensors, fractions are truncated.
+    batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `input` is broadcast
+    to (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+    ignored. All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is
+    an error; for integer tensors, their fractions are truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.baddbmm(batch1,
-    batch2, *, beta=1, alpha=1)`, in place `Tensor.baddbmm_(batch1, batch2, *, beta=1, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.baddbmm(batch1, batch2,
+    *, beta=1, alpha=1)`, and the in-place form `Tensor.baddbmm_(batch1, batch2, *, beta=1,
+    alpha=1)`.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
@@ -6368,9 +6397,10 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
 @_operator("baddbmm", inplace=True)
 def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
-    batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
-    operand are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the
-    range of the dtype is an error; for integer tensors, fractions are truncated.
+    batch2)`, for `batch1` of shape (b, n, m) and `batch2` of shape (b, m, p). `input` is broadcast
+    to (b, n, p). If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+    ignored. All tensors must have the same dtype. A `beta` or `alpha` that overflows the dtype is
+    an error; for integer tensors, their fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6384,15 +6414,17 @@ def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 @_operator("addbmm")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
-    input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
-    `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-    the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
-    tensors, fractions are truncated.
+    input + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and
+    `batch2` of shape (b, m, p). `input` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and
+    infinity in the corresponding operand are ignored. All tensors must have the same dtype. A
+    `beta` or `alpha` that overflows the dtype is an error; for integer tensors, their fractions are
+    truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.addbmm(batch1,
-    batch2, *, beta=1, alpha=1)`, in place `Tensor.addbmm_(batch1, batch2, *, beta=1, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.addbmm(batch1, batch2,
+    *, beta=1, alpha=1)`, and the in-place form `Tensor.addbmm_(batch1, batch2, *, beta=1,
+    alpha=1)`.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
@@ -6402,10 +6434,11 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
 @_operator("addbmm", inplace=True)
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta *
-    input + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or
-    `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
-    the same dtype. A `beta` or `alpha` outside of the range of the dtype is an error; for integer
-    tensors, fractions are truncated.
+    input + alpha * sum over i of (batch1[i] @ batch2[i])`, for `batch1` of shape (b, n, m) and
+    `batch2` of shape (b, m, p). `input` is broadcast to (n, p). If `beta` or `alpha` is 0, NaN and
+    infinity in the corresponding operand are ignored. All tensors must have the same dtype. A
+    `beta` or `alpha` that overflows the dtype is an error; for integer tensors, their fractions are
+    truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6418,15 +6451,16 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 
 @_operator("addmv")
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
-    """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
-    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
-    the dtype is an error; for integer tensors, fractions are truncated.
+    """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`,
+    for `mat` of shape (n, m) and `vec` of shape (m). `input` is broadcast to (n). If `beta` or
+    `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+    the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
+    their fractions are truncated.
 
     Dtypes: integers, floats and complex except complex32. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.addmv(mat, vec,
-    *, beta=1, alpha=1)`, in place `Tensor.addmv_(mat, vec, *, beta=1, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.addmv(mat, vec, *,
+    beta=1, alpha=1)`, and the in-place form `Tensor.addmv_(mat, vec, *, beta=1, alpha=1)`.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
@@ -6435,10 +6469,11 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
 
 @_operator("addmv", inplace=True)
 def addmv_(input, mat, vec, *, beta=1, alpha=1):
-    """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
-    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
-    are ignored. All tensors must have the same dtype. A `beta` or `alpha` outside of the range of
-    the dtype is an error; for integer tensors, fractions are truncated.
+    """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`,
+    for `mat` of shape (n, m) and `vec` of shape (m). `input` is broadcast to (n). If `beta` or
+    `alpha` is 0, NaN and infinity in the corresponding operand are ignored. All tensors must have
+    the same dtype. A `beta` or `alpha` that overflows the dtype is an error; for integer tensors,
+    their fractions are truncated.
 
     Modifies `input` in place, and returns it.
 
@@ -6451,14 +6486,16 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
 
 @_operator("addr")
 def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
-    """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
-    `alpha` outside of the range of the dtype is an error, and so is a fraction for integer tensors.
+    """Computes the outer product of two vectors and adds it to a matrix: `beta * input + alpha *
+    outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `input` is broadcast to (n,
+    m). If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or `alpha` that overflows
+    the dtype of the result is an error, and so is a fraction for integer tensors or an imaginary
+    part for real tensors.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.addr(vec1, vec2,
-    *, beta=1, alpha=1)`, in place `Tensor.addr_(vec1, vec2, *, beta=1, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.addr(vec1, vec2, *,
+    beta=1, alpha=1)`, and the in-place form `Tensor.addr_(vec1, vec2, *, beta=1, alpha=1)`.
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
@@ -6468,9 +6505,11 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
 
 @_operator("addr", inplace=True)
 def addr_(input, vec1, vec2, *, beta=1, alpha=1):
-    """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
-    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or
-    `alpha` outside of the range of the dtype is an error, and so is a fraction for integer tensors.
+    """Computes the outer product of two vectors and adds it to a matrix: `beta * input + alpha *
+    outer(vec1, vec2)`, for `vec1` of shape (n) and `vec2` of shape (m). `input` is broadcast to (n,
+    m). If `beta` is 0, NaN and infinity in `input` are ignored. A `beta` or `alpha` that overflows
+    the dtype of the result is an error, and so is a fraction for integer tensors or an imaginary
+    part for real tensors.
 
     Modifies `input` in place, and returns it.
 
@@ -6525,7 +6564,7 @@ def kron(input, other, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.kron(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.kron(other)`.
 
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
     tensor([ 1, 10,  2, 20])
@@ -6666,7 +6705,7 @@ def prelu(input, weight):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.prelu(weight)`.
+    The method is `Tensor.prelu(weight)`.
 
     >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
@@ -6708,8 +6747,7 @@ def hardshrink(input, lambd=0.5, *, out=None):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.hardshrink(lambd=0.5)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.hardshrink(lambd=0.5)`.
 
     >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-1.,  0.,  2.])
@@ -6950,7 +6988,7 @@ def conv_tbc(input, weight, bias, pad=0):
 def dropout(input, p, train, *, generator=None):
     """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
     others by 1 - `p`, if `train` is true. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    error, and so are integer and bool tensors in training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -6966,7 +7004,7 @@ def dropout(input, p, train, *, generator=None):
 def dropout_(input, p, train, *, generator=None):
     """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
     others by 1 - `p`, if `train` is true. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    error, and so are integer and bool tensors in training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -6982,9 +7020,10 @@ def dropout_(input, p, train, *, generator=None):
 
 @_operator("feature_dropout")
 def feature_dropout(input, p, train, *, generator=None):
-    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
-    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+    elements with the same indices in the first two dimensions are set to 0 together, with
+    probability `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and
+    so are integer and bool tensors in training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7000,9 +7039,10 @@ def feature_dropout(input, p, train, *, generator=None):
 
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
-    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
-    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+    elements with the same indices in the first two dimensions are set to 0 together, with
+    probability `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and
+    so are integer and bool tensors in training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -7020,10 +7060,11 @@ def feature_dropout_(input, p, train, *, generator=None):
 
 @_operator("alpha_dropout")
 def alpha_dropout(input, p, train, *, generator=None):
-    """Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
-    element by the minimum of SELU with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    """Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
+    returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+    applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all
+    elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7037,10 +7078,11 @@ def alpha_dropout(input, p, train, *, generator=None):
 
 @_operator("alpha_dropout", inplace=True)
 def alpha_dropout_(input, p, train, *, generator=None):
-    """Applies alpha dropout, for networks of SELU activations, if `train` is true: replaces each
-    element by the minimum of SELU with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    """Applies alpha dropout, for networks of SELU activations, if `train` is true, and otherwise
+    returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+    applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all
+    elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -7056,9 +7098,10 @@ def alpha_dropout_(input, p, train, *, generator=None):
 
 @_operator("feature_alpha_dropout")
 def feature_alpha_dropout(input, p, train, *, generator=None):
-    """Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
-    in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
-    is an error, and so are integers in training.
+    """Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+    elements with the same indices in the first two dimensions are replaced together. See
+    `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7072,9 +7115,10 @@ def feature_alpha_dropout(input, p, train, *, generator=None):
 
 @_operator("feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p, train, *, generator=None):
-    """Applies alpha dropout to whole channels, if `train` is true: all elements with the same indices
-    in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of [0, 1]
-    is an error, and so are integers in training.
+    """Applies alpha dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+    elements with the same indices in the first two dimensions are replaced together. See
+    `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -7406,11 +7450,13 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
-    (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
-    `torch.nn.functional.max_unpool1d` accepts these indices. See `max_pool1d`.
+    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and returns (`values`,
+    `indices`): the maxima, and the int64 index of each along L. The index is that of the first of
+    several equal maxima, or of the last NaN of the window. `torch.nn.functional.max_unpool1d`
+    accepts these indices. See `max_pool1d`.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -7451,10 +7497,11 @@ def adaptive_avg_pool1d(input, output_size, *more):
 @_operator("adaptive_max_pool1d")
 def adaptive_max_pool1d(input, output_size, *more):
     """Applies 1-D adaptive max pooling to `input` of shape (N, C, L) or (C, L), with the windows of
-    `adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
-    `max_pool1d_with_indices` does.
+    `adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
+    L, as `max_pool1d_with_indices` does.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     The items of `output_size` can be separate arguments.
 
@@ -7479,14 +7526,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -7503,14 +7550,14 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
     (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
     in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -7526,14 +7573,14 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -7549,14 +7596,14 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -7570,7 +7617,7 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
     and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
@@ -7755,7 +7802,7 @@ def dequantize(input=None, tensors=None):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.dequantize(tensors=None)`.
+    The method is `Tensor.dequantize(tensors=None)`.
 
     >>> torch.quantize_per_tensor(torch.tensor([0.24, 9.0]), 0.5, 0, torch.qint8).dequantize()
     tensor([0., 9.])
@@ -7769,7 +7816,7 @@ def int_repr(input):
     """Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32. Other tensors are
     an error.
 
-    It is also a method, `Tensor.int_repr()`.
+    The method is `Tensor.int_repr()`.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).int_repr()
     tensor([3, 3], dtype=torch.int8)
@@ -7780,7 +7827,7 @@ def int_repr(input):
 def q_scale(input):
     """Returns the scale of a tensor quantized per tensor. Other tensors are an error.
 
-    It is also a method, `Tensor.q_scale()`.
+    The method is `Tensor.q_scale()`.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_scale()
     0.5
@@ -7791,7 +7838,7 @@ def q_scale(input):
 def q_zero_point(input):
     """Returns the zero point of a tensor quantized per tensor. Other tensors are an error.
 
-    It is also a method, `Tensor.q_zero_point()`.
+    The method is `Tensor.q_zero_point()`.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_zero_point()
     1
@@ -7803,7 +7850,7 @@ def q_per_channel_scales(input):
     """Returns a copy of the scales of a tensor quantized per channel, in float64. Other tensors are an
     error.
 
-    It is also a method, `Tensor.q_per_channel_scales()`.
+    The method is `Tensor.q_per_channel_scales()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_scales()
     tensor([0.5000, 0.2500], dtype=torch.float64)
@@ -7815,7 +7862,7 @@ def q_per_channel_zero_points(input):
     """Returns a copy of the zero points of a tensor quantized per channel, in int64. Other tensors are
     an error.
 
-    It is also a method, `Tensor.q_per_channel_zero_points()`.
+    The method is `Tensor.q_per_channel_zero_points()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_zero_points()
     tensor([0, 1])
@@ -7826,7 +7873,7 @@ def q_per_channel_zero_points(input):
 def q_per_channel_axis(input):
     """Returns the channel dimension of a tensor quantized per channel. Other tensors are an error.
 
-    It is also a method, `Tensor.q_per_channel_axis()`.
+    The method is `Tensor.q_per_channel_axis()`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_axis()
     0
@@ -8155,8 +8202,8 @@ def parse_device(text):
 
 @_operator("set_warn_always")
 def set_warn_always(b):
-    """Sets whether warnings that are reported once by default (docs/warnings.md) are reported at every
-    occurrence: if `b` is true. Applies to the process.
+    """Sets whether warnings that are issued once by default are issued at every occurrence, on all
+    threads. docs/warnings.md lists them.
 
     >>> torch.set_warn_always(False)
     """
@@ -8238,7 +8285,7 @@ def is_nonzero(input):
     Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result
     depends on values.
 
-    It is also a method, `Tensor.is_nonzero()`.
+    The method is `Tensor.is_nonzero()`.
 
     >>> torch.is_nonzero(torch.tensor([0.]))
     False
@@ -8252,7 +8299,7 @@ def is_conj(input):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.is_conj()`.
+    The method is `Tensor.is_conj()`.
 
     >>> torch.is_conj(torch.tensor([1j]).conj())
     True
@@ -8266,7 +8313,7 @@ def is_neg(input):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.is_neg()`.
+    The method is `Tensor.is_neg()`.
 
     >>> torch.is_neg(torch.tensor([1j]).conj().imag)
     True
@@ -8279,7 +8326,7 @@ def is_same_size(input, other):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.is_same_size(other)`.
+    The method is `Tensor.is_same_size(other)`.
 
     >>> torch.is_same_size(torch.ones(2), torch.ones(3))
     False
@@ -8288,8 +8335,9 @@ def is_same_size(input, other):
 
 @_operator("rand")
 def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
-    `dtype` defaults to the default dtype.
+    """Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1). The
+    real and imaginary parts of complex elements are independent. `dtype` defaults to the default
+    dtype.
 
     Dtypes: floats and complex.
 
@@ -8386,7 +8434,7 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
 @_operator("randn_like")
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
-    and device of `input`.
+    and device of `input`. The real and imaginary parts of complex elements have variance 1/2.
 
     Dtypes: floats and complex.
 
@@ -8465,7 +8513,7 @@ def bernoulli(input, p=None, *, generator=None, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`.
 
     `generator` defaults to the default generator of the device. `out` is the tensor that the result
-    is written to. It is also a method, `Tensor.bernoulli(p=None, *, generator=None)`.
+    is written to. The method is `Tensor.bernoulli(p=None, *, generator=None)`.
 
     >>> torch.bernoulli(torch.tensor([0.0, 1]))
     tensor([0., 1.])
@@ -8482,7 +8530,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
     Dtypes: floats. Result: int64.
 
     `generator` defaults to the default generator of the device. `out` is the tensor that the result
-    is written to. It is also a method, `Tensor.multinomial(num_samples, replacement=False, *,
+    is written to. The method is `Tensor.multinomial(num_samples, replacement=False, *,
     generator=None)`.
 
     >>> torch.multinomial(torch.tensor([0.0, 1, 0]), 2, replacement=True)
@@ -8576,8 +8624,9 @@ def dirichlet_grad(x, alpha, total):
 
 @_operator("uniform_")
 def uniform_(input, from_=0, to=1, *, generator=None):
-    """Fills `input` with random numbers from the uniform distribution on [`from_`, `to`), in place. A
-    `from_` greater than `to` is an error.
+    """Fills `input` with random numbers from the uniform distribution on [`from_`, `to`), in place.
+    The real and imaginary parts of complex elements are independent. A `from_` greater than `to` is
+    an error.
 
     Dtypes: floats and complex.
 
@@ -8592,7 +8641,8 @@ def uniform_(input, from_=0, to=1, *, generator=None):
 @_operator("normal_")
 def normal_(input, mean=0, std=1, *, generator=None):
     """Fills `input` with random numbers from the normal distribution with mean `mean` and standard
-    deviation `std`, in place. A negative `std` is an error.
+    deviation `std`, in place. The real and imaginary parts of complex elements are independent,
+    each with mean `mean` and standard deviation `std / sqrt(2)`. A negative `std` is an error.
 
     Dtypes: floats and complex.
 
@@ -8815,7 +8865,7 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
     bool, but uint64 for uint64, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sum(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.sum(dim=None,
     keepdim=False, *, dtype=None)`.
 
     >>> torch.sum(torch.tensor([[1, 2], [3, 4]]), 0)
@@ -8832,7 +8882,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; int64 for integers and bool,
     but uint64 for uint64, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.nansum(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.nansum(dim=None,
     keepdim=False, *, dtype=None)`.
 
     >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
@@ -8848,7 +8898,7 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
     bool, but uint64 for uint64, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.prod(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.prod(dim=None,
     keepdim=False, *, dtype=None)`.
 
     >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), 0)
@@ -8864,7 +8914,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.mean(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.mean(dim=None,
     keepdim=False, *, dtype=None)`.
 
     >>> torch.mean(torch.tensor([1., 2., 6.]))
@@ -8880,8 +8930,8 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.nanmean(dim=None, keepdim=False, *, dtype=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.nanmean(dim=None,
+    keepdim=False, *, dtype=None)`.
 
     >>> torch.nanmean(torch.tensor([1., float('nan'), 2.]))
     tensor(1.5000)
@@ -8896,7 +8946,7 @@ def any(input, dim=None, keepdim=False, *, out=None):
 
     Dtypes: bool, integers, floats and complex.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.any(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.any(dim=None,
     keepdim=False)`.
 
     >>> torch.any(torch.tensor([[True, False], [True, True]]), 0)
@@ -8912,7 +8962,7 @@ def all(input, dim=None, keepdim=False, *, out=None):
 
     Dtypes: bool, integers, floats and complex.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.all(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.all(dim=None,
     keepdim=False)`.
 
     >>> torch.all(torch.tensor([[True, False], [True, True]]), 0)
@@ -8927,7 +8977,7 @@ def count_nonzero(input, dim=None):
 
     Dtypes: bool, integers, floats and complex. Result: int64.
 
-    It is also a method, `Tensor.count_nonzero(dim=None)`.
+    The method is `Tensor.count_nonzero(dim=None)`.
 
     >>> torch.count_nonzero(torch.tensor([0, 3, 4]))
     tensor(2)
@@ -8959,8 +9009,8 @@ def std(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
     complex.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.std(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.std(unbiased=True,
+    dim=None, keepdim=False, *, correction=None)`.
 
     >>> torch.std(torch.tensor([1.0, 3]))
     tensor(1.4142)
@@ -8994,8 +9044,8 @@ def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
     Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
     complex.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.var(unbiased=True, dim=None, keepdim=False, *, correction=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.var(unbiased=True,
+    dim=None, keepdim=False, *, correction=None)`.
 
     >>> torch.var(torch.tensor([1.0, 3]))
     tensor(2.)
@@ -9026,8 +9076,8 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results: `std`: the dtype of `input`, the corresponding real dtype
-    for complex; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results, in a tuple without attributes: `std`: the dtype of `input`,
+    the corresponding real dtype for complex; `mean`: the dtype of `input`.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
     (tensor(1.4142), tensor(2.))
@@ -9057,8 +9107,8 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results: `var`: the dtype of `input`, the corresponding real dtype
-    for complex; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results, in a tuple without attributes: `var`: the dtype of `input`,
+    the corresponding real dtype for complex; `mean`: the dtype of `input`.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
     (tensor(2.), tensor(2.))
@@ -9083,8 +9133,8 @@ def norm(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
     Dtypes: floats and complex. Result: the dtype of `input`; the corresponding real dtype for
     complex, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.norm(p=None,
-    dim=None, keepdim=False, *, dtype=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.norm(p=None, dim=None,
+    keepdim=False, *, dtype=None)`.
 
     >>> torch.norm(torch.tensor([3., 4.]), 2)
     tensor(5.)
@@ -9102,7 +9152,7 @@ def amax(input, dim=(), keepdim=False, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.amax(dim=(),
+    `out` is the tensor that the result is written to. The method is `Tensor.amax(dim=(),
     keepdim=False)`.
 
     >>> torch.amax(torch.tensor([[1, 4], [3, 2]]), 0)
@@ -9119,7 +9169,7 @@ def amin(input, dim=(), keepdim=False, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.amin(dim=(),
+    `out` is the tensor that the result is written to. The method is `Tensor.amin(dim=(),
     keepdim=False)`.
 
     >>> torch.amin(torch.tensor([[1, 4], [3, 2]]), 0)
@@ -9145,8 +9195,8 @@ def max(input, dim=None, keepdim=False, other=None, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.max(dim=None, keepdim=False, other=None)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.max(dim=None,
+    keepdim=False, other=None)`.
 
     >>> torch.max(torch.tensor([1, 4, 3]))
     tensor(4)
@@ -9175,8 +9225,8 @@ def min(input, dim=None, keepdim=False, other=None, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.min(dim=None, keepdim=False, other=None)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.min(dim=None,
+    keepdim=False, other=None)`.
 
     >>> torch.min(torch.tensor([1, 4, 3]))
     tensor(1)
@@ -9194,7 +9244,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 
     Dtypes: bool, integers and floats. Results: the dtype of `input`.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.aminmax(*,
+    `out` are the tensors that the results are written to. The method is `Tensor.aminmax(*,
     dim=None, keepdim=False)`.
 
     >>> torch.aminmax(torch.tensor([1, 4, 3])).max
@@ -9210,7 +9260,7 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
 
     Dtypes: integers and floats. Result: int64.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.argmax(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.argmax(dim=None,
     keepdim=False)`.
 
     >>> torch.argmax(torch.tensor([1, 4, 3]))
@@ -9226,7 +9276,7 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
 
     Dtypes: integers and floats. Result: int64.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.argmin(dim=None,
+    `out` is the tensor that the result is written to. The method is `Tensor.argmin(dim=None,
     keepdim=False)`.
 
     >>> torch.argmin(torch.tensor([1, 4, 3]))
@@ -9241,8 +9291,8 @@ def floor(input, *, out=None):
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.floor()`, in
-    place `Tensor.floor_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.floor()`, and the
+    in-place form `Tensor.floor_()`.
 
     >>> torch.floor(torch.tensor([1.5, -1.5]))
     tensor([ 1., -2.])
@@ -9270,8 +9320,8 @@ def ceil(input, *, out=None):
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.ceil()`, in
-    place `Tensor.ceil_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.ceil()`, and the
+    in-place form `Tensor.ceil_()`.
 
     >>> torch.ceil(torch.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
@@ -9299,8 +9349,8 @@ def trunc(input, *, out=None):
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.trunc()`, in
-    place `Tensor.trunc_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.trunc()`, and the
+    in-place form `Tensor.trunc_()`.
 
     >>> torch.trunc(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -9330,8 +9380,8 @@ def fix(input, *, out=None):
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.fix()`, in place
-    `Tensor.fix_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.fix()`, and the
+    in-place form `Tensor.fix_()`.
 
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -9362,8 +9412,8 @@ def round(input, *, decimals=0, out=None):
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.round(*,
-    decimals=0)`, in place `Tensor.round_(*, decimals=0)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.round(*, decimals=0)`,
+    and the in-place form `Tensor.round_(*, decimals=0)`.
 
     >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
@@ -9396,8 +9446,8 @@ def frac(input, *, out=None):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.frac()`, in
-    place `Tensor.frac_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.frac()`, and the
+    in-place form `Tensor.frac_()`.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
@@ -9432,8 +9482,8 @@ def clamp(input, min=None, max=None, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.clamp(min=None,
-    max=None)`, in place `Tensor.clamp_(min=None, max=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.clamp(min=None,
+    max=None)`, and the in-place form `Tensor.clamp_(min=None, max=None)`.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -9449,13 +9499,20 @@ def clamp_(input, min=None, max=None):
     bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
     bounds; if `min` exceeds `max`, the result is `max`.
 
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `min` and `max` must be broadcastable to the shape of `input`.
+
+    Dtypes: bool, integers and floats.
+
     clamp_(Tensor input, Number min=None, Number max=None)
     Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
     take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
     the result is `max`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -9484,8 +9541,8 @@ def clip(input, min=None, max=None, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.clip(min=None,
-    max=None)`, in place `Tensor.clip_(min=None, max=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.clip(min=None,
+    max=None)`, and the in-place form `Tensor.clip_(min=None, max=None)`.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -9501,6 +9558,12 @@ def clip_(input, min=None, max=None):
 
     Alias of `clamp`.
 
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `min` and `max` must be broadcastable to the shape of `input`.
+
+    Dtypes: bool, integers and floats.
+
     clip_(Tensor input, Number min=None, Number max=None)
     Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
     take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
@@ -9508,8 +9571,9 @@ def clip_(input, min=None, max=None):
 
     Alias of `clamp`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -9525,8 +9589,8 @@ def clamp_min(input, min, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.clamp_min(min)`,
-    in place `Tensor.clamp_min_(min)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.clamp_min(min)`, and
+    the in-place form `Tensor.clamp_min_(min)`.
 
     >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
     tensor([1., 3.])
@@ -9538,8 +9602,9 @@ def clamp_min_(input, min):
     """Clamps each element to at least `min`: `max(input, min)`. NaN propagates. Equivalent to `clamp`
     with one bound.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `min` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -9555,8 +9620,8 @@ def clamp_max(input, max, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.clamp_max(max)`,
-    in place `Tensor.clamp_max_(max)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.clamp_max(max)`, and
+    the in-place form `Tensor.clamp_max_(max)`.
 
     >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
     tensor([-1.,  1.])
@@ -9568,8 +9633,9 @@ def clamp_max_(input, max):
     """Clamps each element to at most `max`: `min(input, max)`. NaN propagates. Equivalent to `clamp`
     with one bound.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `max` must be broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -9585,7 +9651,7 @@ def maximum(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.maximum(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.maximum(other)`.
 
     >>> torch.maximum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., nan])
@@ -9599,7 +9665,7 @@ def minimum(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.minimum(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.minimum(other)`.
 
     >>> torch.minimum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., nan])
@@ -9613,7 +9679,7 @@ def fmax(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.fmax(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.fmax(other)`.
 
     >>> torch.fmax(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., 2.])
@@ -9627,7 +9693,7 @@ def fmin(input, other, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.fmin(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.fmin(other)`.
 
     >>> torch.fmin(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., 2.])
@@ -9640,7 +9706,7 @@ def relu(input):
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.relu()`, in place `Tensor.relu_()`.
+    The method is `Tensor.relu()`, and the in-place form `Tensor.relu_()`.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -9669,8 +9735,8 @@ def cumsum(input, dim, *, dtype=None, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
     bool, but uint64 for uint64, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.cumsum(dim, *,
-    dtype=None)`, in place `Tensor.cumsum_(dim, *, dtype=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.cumsum(dim, *,
+    dtype=None)`, and the in-place form `Tensor.cumsum_(dim, *, dtype=None)`.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -9701,8 +9767,8 @@ def cumprod(input, dim, *, dtype=None, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; int64 for integers and
     bool, but uint64 for uint64, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.cumprod(dim, *,
-    dtype=None)`, in place `Tensor.cumprod_(dim, *, dtype=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.cumprod(dim, *,
+    dtype=None)`, and the in-place form `Tensor.cumprod_(dim, *, dtype=None)`.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -9731,8 +9797,7 @@ def cummax(input, dim, *, out=None):
 
     Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.cummax(dim)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.cummax(dim)`.
 
     >>> torch.cummax(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 3, 3])
@@ -9746,8 +9811,7 @@ def cummin(input, dim, *, out=None):
 
     Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.cummin(dim)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.cummin(dim)`.
 
     >>> torch.cummin(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 2, 1])
@@ -9761,8 +9825,7 @@ def logcumsumexp(input, dim, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.logcumsumexp(dim)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logcumsumexp(dim)`.
 
     >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
     tensor([0.0000, 0.6931])
@@ -9777,7 +9840,7 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     Dtypes: floats and complex; integers and bool are converted to the default dtype. Result: the
     dtype of `input`; the default dtype for integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.logsumexp(dim,
+    `out` is the tensor that the result is written to. The method is `Tensor.logsumexp(dim,
     keepdim=False)`.
 
     >>> torch.logsumexp(torch.tensor([0., 0.]), 0)
@@ -9793,7 +9856,7 @@ def softmax(input, dim, dtype=None, *, out=None):
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.softmax(dim,
+    `out` is the tensor that the result is written to. The method is `Tensor.softmax(dim,
     dtype=None)`.
 
     >>> torch.softmax(torch.tensor([1., 1.]), 0)
@@ -9808,7 +9871,7 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 
     Dtypes: floats. Result: the dtype of `input`, unless `dtype` is given.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.log_softmax(dim,
+    `out` is the tensor that the result is written to. The method is `Tensor.log_softmax(dim,
     dtype=None)`.
 
     >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
@@ -9828,7 +9891,7 @@ def sort(input, dim=-1, descending=False, *, out=None, stable=None):
 
     Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.sort(dim=-1,
+    `out` are the tensors that the results are written to. The method is `Tensor.sort(dim=-1,
     descending=False, *, stable=None)`.
 
     >>> torch.sort(torch.tensor([3, 1, 2]))[0]
@@ -9848,7 +9911,7 @@ def argsort(input, dim=-1, descending=False, *, stable=None):
 
     Dtypes: bool, integers and floats. Result: int64.
 
-    It is also a method, `Tensor.argsort(dim=-1, descending=False, *, stable=None)`.
+    The method is `Tensor.argsort(dim=-1, descending=False, *, stable=None)`.
 
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
@@ -9861,7 +9924,7 @@ def msort(input, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.msort()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.msort()`.
 
     >>> torch.msort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 3])
@@ -9876,8 +9939,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.topk(k,
-    dim=-1, largest=True, sorted=True)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.topk(k, dim=-1,
+    largest=True, sorted=True)`.
 
     >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
     tensor([3, 2])
@@ -9898,8 +9961,8 @@ def median(input, dim=None, keepdim=False, *, out=None):
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.median(dim=None, keepdim=False)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.median(dim=None,
+    keepdim=False)`.
 
     >>> torch.median(torch.tensor([3, 1, 2]))
     tensor(2)
@@ -9920,8 +9983,8 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.nanmedian(dim=None, keepdim=False)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.nanmedian(dim=None,
+    keepdim=False)`.
 
     >>> torch.nanmedian(torch.tensor([3, 1, 2]))
     tensor(2)
@@ -9936,8 +9999,8 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
 
     Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.kthvalue(k,
-    dim=-1, keepdim=False)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.kthvalue(k, dim=-1,
+    keepdim=False)`.
 
     >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)[0]
     tensor(2)
@@ -9952,7 +10015,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
 
     Dtypes: bool, integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.mode(dim=-1,
+    `out` are the tensors that the results are written to. The method is `Tensor.mode(dim=-1,
     keepdim=False)`.
 
     >>> torch.mode(torch.tensor([2, 1, 2]))[0]
@@ -10004,8 +10067,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     Dtypes: bool, integers and floats. Results: `output`: the dtype of `input`; `inverse_indices`:
     int64; `counts`: int64. Meta tensors are an error, because the result depends on values.
 
-    It is also a method, `Tensor.unique(sorted=True, return_inverse=False, return_counts=False,
-    dim=None)`.
+    The method is `Tensor.unique(sorted=True, return_inverse=False, return_counts=False, dim=None)`.
 
     >>> torch.unique(torch.tensor([3, 1, 3]))
     tensor([1, 3])
@@ -10021,8 +10083,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     Dtypes: bool, integers and floats. Results: `output`: the dtype of `input`; `inverse_indices`:
     int64; `counts`: int64. Meta tensors are an error, because the result depends on values.
 
-    It is also a method, `Tensor.unique_consecutive(return_inverse=False, return_counts=False,
-    dim=None)`.
+    The method is `Tensor.unique_consecutive(return_inverse=False, return_counts=False, dim=None)`.
 
     >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
     tensor([1, 3, 1])
@@ -10349,9 +10410,10 @@ def sparse_mask(input, mask):
 
 @_operator("sparse_resize_")
 def sparse_resize_(input, size, sparse_dim, dense_dim):
-    """Changes the shape of a COO tensor, in place. A tensor with entries keeps its number of sparse
-    dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
-    0.
+    """Changes the shape of a COO tensor to `size`, with `sparse_dim` sparse and `dense_dim` dense
+    dimensions, in place. If the tensor has entries, their indices must be in range of the new
+    shape, the numbers of dimensions must not change, and no dense dimension may become smaller; new
+    elements are 0. `sparse_resize_and_clear_` removes the entries instead.
 
     Dtypes: bool, integers, floats and complex.
 
@@ -10380,7 +10442,7 @@ def resize_as_sparse_(input, the_template):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.resize_as_sparse_(the_template)`.
+    The method is `Tensor.resize_as_sparse_(the_template)`.
 
     >>> torch.eye(2).to_sparse().resize_as_sparse_(torch.eye(3).to_sparse()).shape
     torch.Size([3, 3])
@@ -10397,12 +10459,13 @@ def mark_coalesced_(input, coalesced):
 
 @_operator("smm")
 def smm(input, mat2):
-    """Computes the matrix product of a sparse matrix and a strided matrix, as a COO tensor with all
-    elements of the rows in which `input` has entries.
+    """Computes the matrix product of a sparse matrix `input` of shape (n, m) and a strided matrix
+    `mat2` of shape (m, p). Returns a COO tensor of shape (n, p) with an entry for each element of
+    the rows in which `input` has entries. The dtypes must be equal.
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.smm(mat2)`.
+    The method is `Tensor.smm(mat2)`.
 
     >>> torch.smm(torch.tensor([[0., 2.], [0., 0.]]).to_sparse(), torch.ones(2, 2)).values()
     tensor([2., 2.])
@@ -10413,12 +10476,13 @@ def smm(input, mat2):
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """Computes the product of a sparse and a strided matrix and adds it to a sparse matrix: `beta *
     input + alpha * (mat1 @ mat2)` for sparse `input` and `mat1` and a strided `mat2`. Returns a COO
-    tensor with all elements of the rows in which `mat1` has entries.
+    tensor with the entries of `input` and an entry for each element of the rows in which `mat1` has
+    entries. The shapes are those of `addmm`, but `input` is not broadcast.
 
     Dtypes: integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sspaddmm(mat1,
-    mat2, *, beta=1, alpha=1)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sspaddmm(mat1, mat2, *,
+    beta=1, alpha=1)`.
 
     >>> s = torch.tensor([[0., 2.], [0., 0.]]).to_sparse()
     >>> torch.sspaddmm(s, s, torch.ones(2, 2)).to_dense()
@@ -10429,8 +10493,9 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("hspmm")
 def hspmm(mat1, mat2, *, out=None):
-    """Computes the matrix product of a sparse matrix and a strided matrix as a hybrid COO tensor, with
-    one sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
+    """Computes the matrix product of a sparse matrix `mat1` of shape (n, m) and a strided matrix
+    `mat2` of shape (m, p). Returns a hybrid COO tensor of shape (n, p) with one sparse and one
+    dense dimension: its entries are the rows in which `mat1` has entries.
 
     Dtypes: integers, floats and complex. Result: the dtype of `mat1`.
 
@@ -10537,8 +10602,8 @@ def erf(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.erf()`, in place
-    `Tensor.erf_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.erf()`, and the
+    in-place form `Tensor.erf_()`.
 
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -10550,8 +10615,8 @@ def erf_(input):
     """Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
     from 0 to x.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10567,8 +10632,8 @@ def erfc(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.erfc()`, in
-    place `Tensor.erfc_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.erfc()`, and the
+    in-place form `Tensor.erfc_()`.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -10579,8 +10644,8 @@ def erfc(input, *, out=None):
 def erfc_(input):
     """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10597,8 +10662,8 @@ def erfinv(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.erfinv()`, in
-    place `Tensor.erfinv_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.erfinv()`, and the
+    in-place form `Tensor.erfinv_()`.
 
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -10610,8 +10675,8 @@ def erfinv_(input):
     """Computes the inverse error function of each element: the x with `erf(x) = input`. It is -inf for
     -1, inf for 1, and NaN outside of [-1, 1].
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10628,8 +10693,8 @@ def lgamma(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.lgamma()`, in
-    place `Tensor.lgamma_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.lgamma()`, and the
+    in-place form `Tensor.lgamma_()`.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -10641,8 +10706,8 @@ def lgamma_(input):
     """Computes the natural logarithm of the absolute value of the gamma function of each element:
     `log(|gamma(x)|)`; inf for 0 and negative integers.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10659,8 +10724,8 @@ def digamma(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.digamma()`, in
-    place `Tensor.digamma_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.digamma()`, and the
+    in-place form `Tensor.digamma_()`.
 
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -10672,8 +10737,8 @@ def digamma_(input):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
     element; -inf for 0, and NaN for negative integers.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10690,8 +10755,8 @@ def i0(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.i0()`, in place
-    `Tensor.i0_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.i0()`, and the in-place
+    form `Tensor.i0_()`.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -10703,8 +10768,8 @@ def i0_(input):
     """Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
     of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10720,8 +10785,8 @@ def sinc(input, *, out=None):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.sinc()`, in
-    place `Tensor.sinc_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.sinc()`, and the
+    in-place form `Tensor.sinc_()`.
 
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -10732,8 +10797,8 @@ def sinc(input, *, out=None):
 def sinc_(input):
     """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats and complex.
 
@@ -10750,8 +10815,8 @@ def logit(input, eps=None, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.logit(eps=None)`, in place `Tensor.logit_(eps=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logit(eps=None)`, and
+    the in-place form `Tensor.logit_(eps=None)`.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -10763,8 +10828,8 @@ def logit_(input, eps=None):
     """Computes the logit of each element: `log(x / (1 - x))`; NaN outside of [0, 1]. With `eps`,
     elements are clamped to [eps, 1 - eps] first.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10796,8 +10861,8 @@ def mvlgamma(input, p, *, out=None):
 
     Dtypes: integers and floats. Result: the dtype of `input`; the default dtype for integers.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.mvlgamma(p)`, in
-    place `Tensor.mvlgamma_(p)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.mvlgamma(p)`, and the
+    in-place form `Tensor.mvlgamma_(p)`.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -10810,8 +10875,8 @@ def mvlgamma_(input, p):
     element x: `p * (p - 1) / 4 * log(pi)` plus the sum of `lgamma(x - j / 2)` over j from 0 to `p`
     - 1.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -10828,8 +10893,8 @@ def igamma(input, other, *, out=None):
 
     Dtypes: floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.igamma(other)`,
-    in place `Tensor.igamma_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.igamma(other)`, and the
+    in-place form `Tensor.igamma_(other)`.
 
     >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
@@ -10842,8 +10907,9 @@ def igamma_(input, other):
     element: the integral of `t**(input - 1) * exp(-t)` from 0 to `other`, divided by
     `gamma(input)`; NaN for negative arguments. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -10859,8 +10925,8 @@ def igammac(input, other, *, out=None):
 
     Dtypes: floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.igammac(other)`,
-    in place `Tensor.igammac_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.igammac(other)`, and
+    the in-place form `Tensor.igammac_(other)`.
 
     >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -10872,8 +10938,9 @@ def igammac_(input, other):
     """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
     element: `1 - igamma(input, other)`; NaN for negative arguments. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -10889,8 +10956,7 @@ def logaddexp(input, other, *, out=None):
 
     Dtypes: floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.logaddexp(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logaddexp(other)`.
 
     >>> torch.logaddexp(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.3133])
@@ -10904,8 +10970,7 @@ def logaddexp2(input, other, *, out=None):
 
     Dtypes: floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.logaddexp2(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.logaddexp2(other)`.
 
     >>> torch.logaddexp2(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.5850])
@@ -10920,8 +10985,8 @@ def xlogy(input, other, *, out=None):
     Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.xlogy(other)`,
-    in place `Tensor.xlogy_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.xlogy(other)`, and the
+    in-place form `Tensor.xlogy_(other)`.
 
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
@@ -10933,9 +10998,10 @@ def xlogy_(input, other):
     """Computes x log y, element by element: `input * log(other)`, and 0 where `input` is 0 and `other`
     is not NaN. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -10951,8 +11017,8 @@ def gcd(input, other, *, out=None):
 
     Dtypes: integers. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.gcd(other)`, in
-    place `Tensor.gcd_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.gcd(other)`, and the
+    in-place form `Tensor.gcd_(other)`.
 
     >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
     tensor([6, 5])
@@ -10964,8 +11030,9 @@ def gcd_(input, other):
     """Computes the greatest common divisor of integers, element by element. It is nonnegative, except
     for the most negative integer with itself or 0. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers.
 
@@ -10981,8 +11048,8 @@ def lcm(input, other, *, out=None):
 
     Dtypes: integers. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.lcm(other)`, in
-    place `Tensor.lcm_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.lcm(other)`, and the
+    in-place form `Tensor.lcm_(other)`.
 
     >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
     tensor([12,  0])
@@ -10994,8 +11061,9 @@ def lcm_(input, other):
     """Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
     an operand is 0. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: integers.
 
@@ -11011,8 +11079,8 @@ def nextafter(input, other, *, out=None):
 
     Dtypes: floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.nextafter(other)`, in place `Tensor.nextafter_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.nextafter(other)`, and
+    the in-place form `Tensor.nextafter_(other)`.
 
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.0000])
@@ -11024,8 +11092,9 @@ def nextafter_(input, other):
     """Returns the next representable value after `input` in the direction of `other`, element by
     element. Shapes are broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: a promoted dtype
-    of a higher category is an error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. The promoted dtype
+    must not be of a higher category (bool < integer < floating-point < complex) than the dtype of
+    `input`. `other` must be broadcastable to the shape of `input`.
 
     Dtypes: floats.
 
@@ -11041,8 +11110,8 @@ def heaviside(input, values, *, out=None):
 
     Dtypes: bool, integers and floats. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.heaviside(values)`, in place `Tensor.heaviside_(values)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.heaviside(values)`, and
+    the in-place form `Tensor.heaviside_(values)`.
 
     >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
@@ -11054,8 +11123,8 @@ def heaviside_(input, values):
     """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
     positive, `values` for 0, and 0 for NaN. Shapes are broadcast. The dtypes must be equal.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: the other operands
-    must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. `values` must be
+    broadcastable to the shape of `input`.
 
     Dtypes: bool, integers and floats.
 
@@ -11072,8 +11141,8 @@ def ldexp(input, other, *, out=None):
     Dtypes: bool, integers, floats and complex except complex32. Result: the promoted dtype; the
     default dtype for integers and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.ldexp(other)`,
-    in place `Tensor.ldexp_(other)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.ldexp(other)`, and the
+    in-place form `Tensor.ldexp_(other)`.
 
     >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
     tensor([12.])
@@ -11085,9 +11154,10 @@ def ldexp_(input, other):
     """Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes are
     broadcast.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point; a promoted dtype of a higher category is an
-    error; the other operands must be broadcastable to that shape.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
+    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
+    must be broadcastable to the shape of `input`.
 
     Dtypes: floats and complex except complex32.
 
@@ -11103,7 +11173,7 @@ def frexp(input, *, out=None):
 
     Dtypes: floats. Results: `mantissa`: the dtype of `input`; `exponent`: int32.
 
-    `out` are the tensors that the results are written to. It is also a method, `Tensor.frexp()`.
+    `out` are the tensors that the results are written to. The method is `Tensor.frexp()`.
 
     >>> torch.frexp(torch.tensor([3., 0.25]))
     torch.return_types.frexp(
@@ -11119,9 +11189,9 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.nan_to_num(nan=None, posinf=None, neginf=None)`, in place `Tensor.nan_to_num_(nan=None,
-    posinf=None, neginf=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.nan_to_num(nan=None,
+    posinf=None, neginf=None)`, and the in-place form `Tensor.nan_to_num_(nan=None, posinf=None,
+    neginf=None)`.
 
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
@@ -11149,8 +11219,8 @@ def deg2rad(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.deg2rad()`, in
-    place `Tensor.deg2rad_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.deg2rad()`, and the
+    in-place form `Tensor.deg2rad_()`.
 
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
@@ -11161,8 +11231,8 @@ def deg2rad(input, *, out=None):
 def deg2rad_(input):
     """Converts angles from degrees to radians: `x * pi / 180`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -11178,8 +11248,8 @@ def rad2deg(input, *, out=None):
     Dtypes: bool, integers and floats. Result: the dtype of `input`; the default dtype for integers
     and bool.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.rad2deg()`, in
-    place `Tensor.rad2deg_()`.
+    `out` is the tensor that the result is written to. The method is `Tensor.rad2deg()`, and the
+    in-place form `Tensor.rad2deg_()`.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])
@@ -11190,8 +11260,8 @@ def rad2deg(input, *, out=None):
 def rad2deg_(input):
     """Converts angles from radians to degrees: `x * 180 / pi`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change: integers and bool
-    are an error, because the result is floating-point.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
+    `input` is an error, because the result is floating-point.
 
     Dtypes: floats.
 
@@ -11208,8 +11278,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.diff(n=1,
-    dim=-1, prepend=None, append=None)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.diff(n=1, dim=-1,
+    prepend=None, append=None)`.
 
     >>> torch.diff(torch.tensor([1, 3, 2]))
     tensor([ 2, -1])
@@ -11284,7 +11354,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
     Dtypes: integers, floats and complex.
 
-    It is also a method, `Tensor.cov(*, correction=1, fweights=None, aweights=None)`.
+    The method is `Tensor.cov(*, correction=1, fweights=None, aweights=None)`.
 
     >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
@@ -11301,7 +11371,7 @@ def corrcoef(input):
     Dtypes: integers, floats and complex. Result: the dtype of `input`; the default dtype for
     integers.
 
-    It is also a method, `Tensor.corrcoef()`.
+    The method is `Tensor.corrcoef()`.
 
     >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
@@ -11316,7 +11386,7 @@ def cross(input, other, dim=None, *, out=None):
 
     Dtypes: integers, floats and complex. Result: the promoted dtype.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.cross(other,
+    `out` is the tensor that the result is written to. The method is `Tensor.cross(other,
     dim=None)`.
 
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), 0)
@@ -11331,7 +11401,7 @@ def trace(input):
     Dtypes: integers, floats and complex. Result: the dtype of `input`; int64 for integers, but
     uint64 for uint64.
 
-    It is also a method, `Tensor.trace()`.
+    The method is `Tensor.trace()`.
 
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
     tensor(5)
@@ -11346,7 +11416,7 @@ def dist(input, other, p=2):
     Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
     complex.
 
-    It is also a method, `Tensor.dist(other, p=2)`.
+    The method is `Tensor.dist(other, p=2)`.
 
     >>> torch.dist(torch.tensor([1., 2.]), torch.tensor([4., 6.]))
     tensor(5.)
@@ -11362,7 +11432,7 @@ def bincount(input, weights=None, minlength=0):
 
     Dtypes: integers. Meta tensors are an error, because the result depends on values.
 
-    It is also a method, `Tensor.bincount(weights=None, minlength=0)`.
+    The method is `Tensor.bincount(weights=None, minlength=0)`.
 
     >>> torch.bincount(torch.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
@@ -11377,8 +11447,8 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.histc(bins=100,
-    min=0, max=0)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.histc(bins=100, min=0,
+    max=0)`.
 
     >>> torch.histc(torch.tensor([1., 2., 1.]), 4, 0, 3)
     tensor([0., 2., 1., 0.])
@@ -11399,8 +11469,8 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
 
     Dtypes: float32 and float64. Results: the dtype of `input`.
 
-    `out` are the tensors that the results are written to. It is also a method,
-    `Tensor.histogram(bins=100, *, range=None, weight=None, density=False)`.
+    `out` are the tensors that the results are written to. The method is `Tensor.histogram(bins=100,
+    *, range=None, weight=None, density=False)`.
 
     >>> torch.histogram(torch.tensor([1., 2., 1.]), 4, range=[0., 3.])[0]
     tensor([0., 2., 1., 0.])
@@ -11438,8 +11508,8 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
 
     Dtypes: float32 and float64. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.quantile(q,
-    dim=None, keepdim=False, *, interpolation="linear")`.
+    `out` is the tensor that the result is written to. The method is `Tensor.quantile(q, dim=None,
+    keepdim=False, *, interpolation="linear")`.
 
     >>> torch.quantile(torch.tensor([1., 2., 4.]), 0.75)
     tensor(3.)
@@ -11453,7 +11523,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
 
     Dtypes: float32 and float64. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.nanquantile(q,
+    `out` is the tensor that the result is written to. The method is `Tensor.nanquantile(q,
     dim=None, keepdim=False, *, interpolation="linear")`.
 
     >>> torch.nanquantile(torch.tensor([1., torch.nan, 2.]), 0.5)
@@ -11493,8 +11563,8 @@ def renorm(input, p, dim, maxnorm, *, out=None):
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.renorm(p, dim,
-    maxnorm)`, in place `Tensor.renorm_(p, dim, maxnorm)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.renorm(p, dim,
+    maxnorm)`, and the in-place form `Tensor.renorm_(p, dim, maxnorm)`.
 
     >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
     tensor([[0.6000, 0.8000],
@@ -11562,7 +11632,7 @@ def is_read_only(input):
 
     Dtypes: bool, integers, floats and complex.
 
-    It is also a method, `Tensor.is_read_only()`.
+    The method is `Tensor.is_read_only()`.
 
     >>> torch.frombuffer(b"ab", dtype=torch.uint8).is_read_only()
     True
@@ -11857,9 +11927,10 @@ def empty_cache():
 
 @_operator("set_memory_limit")
 def set_memory_limit(nbytes):
-    """Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0
-    means no limit, and a negative one is an error. The environment variable LIBTENSOR_MEMORY_LIMIT
-    sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
+    """Sets the limit of tensor memory in bytes. An allocation that would exceed it fails with an
+    out-of-memory error. 0 means no limit, and a negative limit is an error. The environment
+    variable LIBTENSOR_MEMORY_LIMIT sets the limit at the first call of the library: bytes, or a
+    number with the unit K, M, G or T (powers of 1024).
 
     >>> torch.set_memory_limit(0)
     """
@@ -11867,8 +11938,10 @@ def set_memory_limit(nbytes):
 
 @_operator("fail_allocation")
 def fail_allocation(countdown):
-    """Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
-    any thread; 1 is the next one, and 0 cancels. Programs test with it how they handle such errors.
+    """Makes one allocation of tensor memory, or one creation of a view, fail with an out-of-memory
+    error, so that programs can test how they handle it. The allocations and views of all threads
+    are counted from this call on, and the one with number `countdown` fails: 1 is the next one. 0
+    cancels a failure that has not occurred yet, and a negative `countdown` is an error.
 
     >>> import libtensor as torch
     >>> torch.fail_allocation(1)
@@ -12068,8 +12141,7 @@ def reshape(input, shape, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `shape` can be separate arguments. It is also a method, `Tensor.reshape(shape,
-    *more)`.
+    The items of `shape` can be separate arguments. The method is `Tensor.reshape(shape, *more)`.
 
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
@@ -12103,7 +12175,7 @@ def flatten(input, start_dim=0, end_dim=-1, out_dim=None, dims=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.flatten(start_dim=0, end_dim=-1, out_dim=None, dims=None)`.
+    The method is `Tensor.flatten(start_dim=0, end_dim=-1, out_dim=None, dims=None)`.
 
     >>> torch.flatten(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
@@ -12119,7 +12191,7 @@ def unflatten(input, dim, sizes):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.unflatten(dim, sizes)`.
+    The method is `Tensor.unflatten(dim, sizes)`.
 
     >>> torch.unflatten(torch.arange(4), 0, (2, 2))
     tensor([[0, 1],
@@ -12141,7 +12213,7 @@ def ravel(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.ravel()`.
+    The method is `Tensor.ravel()`.
 
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
@@ -12155,7 +12227,7 @@ def t(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.t()`, in place `Tensor.t_()`.
+    The method is `Tensor.t()`, and the in-place form `Tensor.t_()`.
 
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
@@ -12184,7 +12256,8 @@ def transpose(input, dim0, dim1):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.transpose(dim0, dim1)`, in place `Tensor.transpose_(dim0, dim1)`.
+    The method is `Tensor.transpose(dim0, dim1)`, and the in-place form `Tensor.transpose_(dim0,
+    dim1)`.
 
     >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -12213,7 +12286,8 @@ def swapaxes(input, axis0, axis1):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.swapaxes(axis0, axis1)`, in place `Tensor.swapaxes_(axis0, axis1)`.
+    The method is `Tensor.swapaxes(axis0, axis1)`, and the in-place form `Tensor.swapaxes_(axis0,
+    axis1)`.
 
     >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -12242,7 +12316,8 @@ def swapdims(input, dim0, dim1):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.swapdims(dim0, dim1)`, in place `Tensor.swapdims_(dim0, dim1)`.
+    The method is `Tensor.swapdims(dim0, dim1)`, and the in-place form `Tensor.swapdims_(dim0,
+    dim1)`.
 
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -12271,8 +12346,7 @@ def permute(input, dims, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `dims` can be separate arguments. It is also a method, `Tensor.permute(dims,
-    *more)`.
+    The items of `dims` can be separate arguments. The method is `Tensor.permute(dims, *more)`.
 
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
@@ -12290,7 +12364,7 @@ def movedim(input, source, destination):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.movedim(source, destination)`.
+    The method is `Tensor.movedim(source, destination)`.
 
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
@@ -12312,7 +12386,7 @@ def moveaxis(input, source, destination):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.moveaxis(source, destination)`.
+    The method is `Tensor.moveaxis(source, destination)`.
 
     >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
@@ -12360,7 +12434,7 @@ def adjoint(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.adjoint()`.
+    The method is `Tensor.adjoint()`.
 
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2]]))
     tensor([[1.-1.j],
@@ -12402,8 +12476,7 @@ def broadcast_to(input, size, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `size` can be separate arguments. It is also a method, `Tensor.broadcast_to(size,
-    *more)`.
+    The items of `size` can be separate arguments. The method is `Tensor.broadcast_to(size, *more)`.
 
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -12424,8 +12497,8 @@ def squeeze(input, dim=None, *more):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `dim` can be separate arguments. It is also a method, `Tensor.squeeze(dim=None,
-    *more)`, in place `Tensor.squeeze_(dim=None, *more)`.
+    The items of `dim` can be separate arguments. The method is `Tensor.squeeze(dim=None, *more)`,
+    and the in-place form `Tensor.squeeze_(dim=None, *more)`.
 
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
@@ -12461,7 +12534,7 @@ def unsqueeze(input, dim):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.unsqueeze(dim)`, in place `Tensor.unsqueeze_(dim)`.
+    The method is `Tensor.unsqueeze(dim)`, and the in-place form `Tensor.unsqueeze_(dim)`.
 
     >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -12499,7 +12572,7 @@ def narrow(input, dim, start, length):
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
     error, because the result depends on values.
 
-    It is also a method, `Tensor.narrow(dim, start, length)`.
+    The method is `Tensor.narrow(dim, start, length)`.
 
     >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
@@ -12513,7 +12586,7 @@ def select(input, dim, index):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.select(dim, index)`.
+    The method is `Tensor.select(dim, index)`.
 
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
@@ -12537,7 +12610,7 @@ def as_strided(input, size, stride, storage_offset=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.as_strided(size, stride, storage_offset=None)`, in place
+    The method is `Tensor.as_strided(size, stride, storage_offset=None)`, and the in-place form
     `Tensor.as_strided_(size, stride, storage_offset=None)`.
 
     >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
@@ -12589,7 +12662,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1, *, outdim=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.diagonal(offset=0, dim1=0, dim2=1, *, outdim=None)`.
+    The method is `Tensor.diagonal(offset=0, dim1=0, dim2=1, *, outdim=None)`.
 
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -12603,7 +12676,7 @@ def detach(input):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.detach()`.
+    The method is `Tensor.detach()`.
 
     >>> torch.detach(torch.tensor([1, 2]))
     tensor([1, 2])
@@ -12616,7 +12689,7 @@ def unbind(input, dim=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.unbind(dim=0)`.
+    The method is `Tensor.unbind(dim=0)`.
 
     >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -12637,7 +12710,7 @@ def split(tensor, split_size_or_sections, dim=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `tensor`.
 
-    It is also a method, `Tensor.split(split_size_or_sections, dim=0)`.
+    The method is `Tensor.split(split_size_or_sections, dim=0)`.
 
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -12651,7 +12724,7 @@ def split_with_sizes(input, split_sizes, dim=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.split_with_sizes(split_sizes, dim=0)`.
+    The method is `Tensor.split_with_sizes(split_sizes, dim=0)`.
 
     >>> torch.split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -12665,7 +12738,7 @@ def chunk(input, chunks, dim=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.chunk(chunks, dim=0)`.
+    The method is `Tensor.chunk(chunks, dim=0)`.
 
     >>> torch.chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -12679,7 +12752,7 @@ def unsafe_chunk(input, chunks, dim=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.unsafe_chunk(chunks, dim=0)`.
+    The method is `Tensor.unsafe_chunk(chunks, dim=0)`.
 
     >>> torch.unsafe_chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -12693,7 +12766,7 @@ def unsafe_split(input, split_size, dim=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.unsafe_split(split_size, dim=0)`.
+    The method is `Tensor.unsafe_split(split_size, dim=0)`.
 
     >>> torch.unsafe_split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -12707,7 +12780,7 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.unsafe_split_with_sizes(split_sizes, dim=0)`.
+    The method is `Tensor.unsafe_split_with_sizes(split_sizes, dim=0)`.
 
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -12717,22 +12790,23 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 @_operator("tensor_split tensor_split.indices tensor_split.tensor")
 def tensor_split(input, sections=None, dim=0, indices=None, tensor_indices_or_sections=None):
     """tensor_split(Tensor input, int sections, int dim=0)
-    Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the first ones
-    are the larger ones. Returns views.
+    Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1; the larger ones
+    are first. Returns views.
 
     tensor_split(Tensor input, sequence of int indices, int dim=0)
-    Splits dimension `dim` before each of the positions `indices`. Returns views.
+    Splits dimension `dim` before each index in `indices`; negative ones count from the end. Returns
+    views.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
     tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim=0)
     Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a
-    1-D tensor the positions. See `tensor_split`.
+    1-D tensor contains the indices. See `tensor_split`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Meta tensors are an
     error, because the result depends on values.
 
-    It is also a method, `Tensor.tensor_split(sections=None, dim=0, indices=None,
+    The method is `Tensor.tensor_split(sections=None, dim=0, indices=None,
     tensor_indices_or_sections=None)`.
 
     >>> torch.tensor_split(torch.arange(5), 2)
@@ -12744,15 +12818,16 @@ def tensor_split(input, sections=None, dim=0, indices=None, tensor_indices_or_se
 def hsplit(input, sections=None, indices=None, *more):
     """hsplit(Tensor input, int sections)
     Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
-    divisible is an error.
+    divisible by `sections` is an error, and so is a zero-dim tensor. Returns views.
 
     hsplit(Tensor input, sequence of int indices)
-    Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
+    Splits columns (dimension 1, or 0 of a vector) before each index in `indices`; negative ones
+    count from the end. Returns views.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `indices` can be separate arguments. It is also a method,
-    `Tensor.hsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. The method is `Tensor.hsplit(sections=None,
+    indices=None, *more)`.
 
     >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1],
@@ -12764,16 +12839,17 @@ def hsplit(input, sections=None, indices=None, *more):
 @_operator("vsplit vsplit.indices")
 def vsplit(input, sections=None, indices=None, *more):
     """vsplit(Tensor input, int sections)
-    Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an
-    error.
+    Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible by
+    `sections` is an error, and so are tensors of fewer than 2 dimensions. Returns views.
 
     vsplit(Tensor input, sequence of int indices)
-    Splits rows (dimension 0) before each of the positions `indices`.
+    Splits rows (dimension 0) before each index in `indices`; negative ones count from the end.
+    Returns views.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `indices` can be separate arguments. It is also a method,
-    `Tensor.vsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. The method is `Tensor.vsplit(sections=None,
+    indices=None, *more)`.
 
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
@@ -12783,15 +12859,17 @@ def vsplit(input, sections=None, indices=None, *more):
 @_operator("dsplit dsplit.indices")
 def dsplit(input, sections=None, indices=None, *more):
     """dsplit(Tensor input, int sections)
-    Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
+    Splits dimension 2 into `sections` equal chunks. A size that is not divisible by `sections` is
+    an error, and so are tensors of fewer than 3 dimensions. Returns views.
 
     dsplit(Tensor input, sequence of int indices)
-    Splits dimension 2 before each of the positions `indices`.
+    Splits dimension 2 before each index in `indices`; negative ones count from the end. Returns
+    views.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    The items of `indices` can be separate arguments. It is also a method,
-    `Tensor.dsplit(sections=None, indices=None, *more)`.
+    The items of `indices` can be separate arguments. The method is `Tensor.dsplit(sections=None,
+    indices=None, *more)`.
 
     >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
     torch.Size([1, 2, 1])
@@ -12954,8 +13032,8 @@ def narrow_copy(input, dim, start, length, *, out=None):
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method, `Tensor.narrow_copy(dim,
-    start, length)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.narrow_copy(dim, start,
+    length)`.
 
     >>> torch.narrow_copy(torch.arange(5), 0, 1, 2)
     tensor([1, 2])

@@ -336,8 +336,9 @@ def det(A, *, out=None):
 @_operator("linalg.slogdet", results="sign logabsdet")
 def slogdet(A, *, out=None):
     """Computes the sign and the natural logarithm of the absolute value of the determinant of square
-    matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
-    returns 0 and -inf. Matrices that are not square are an error.
+    matrices (..., n, n). Returns (`sign`, `logabsdet`), both of shape (...). The sign of a complex
+    determinant has absolute value 1. A singular matrix returns 0 and -inf. Matrices that are not
+    square are an error.
 
     Dtypes: floats and complex. Results: `sign`: the dtype of `A`; `logabsdet`: the dtype of `A`,
     the corresponding real dtype for complex.

@@ -66,7 +66,7 @@ def prelu(input, weight):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    It is also a method, `Tensor.prelu(weight)`.
+    The method is `Tensor.prelu(weight)`.
 
     >>> torch.nn.functional.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
@@ -75,8 +75,9 @@ def prelu(input, weight):
 
 @_operator("nn.hardtanh", switches=True)
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
-    `min_val` greater than `max_val` is an error.
+    """Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. For
+    integer tensors, the fractions of `min_val` and `max_val` are truncated. A `min_val` greater
+    than `max_val` is an error.
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
@@ -89,8 +90,9 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 @_operator("nn.hardtanh", inplace=True)
 def hardtanh_(input, min_val=-1.0, max_val=1.0):
-    """Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. A
-    `min_val` greater than `max_val` is an error.
+    """Applies the hard tanh to each element: `min(max(x, min_val), max_val)`. NaN remains NaN. For
+    integer tensors, the fractions of `min_val` and `max_val` are truncated. A `min_val` greater
+    than `max_val` is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -165,8 +167,7 @@ def hardshrink(input, lambd=0.5, *, out=None):
 
     Dtypes: floats. Result: the dtype of `input`.
 
-    `out` is the tensor that the result is written to. It is also a method,
-    `Tensor.hardshrink(lambd=0.5)`.
+    `out` is the tensor that the result is written to. The method is `Tensor.hardshrink(lambd=0.5)`.
 
     >>> torch.nn.functional.hardshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-1.,  0.,  2.])
@@ -742,7 +743,7 @@ def conv_tbc(input, weight, bias, pad=0):
 def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
     """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
     others by 1 - `p`, if `training` is true. Otherwise returns `input`. A `p` outside of [0, 1] is
-    an error, and so are integers in training.
+    an error, and so are integer and bool tensors in training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -759,7 +760,7 @@ def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
 def dropout_(input, p=0.5, training=True, *, generator=None):
     """Applies dropout: sets each element to 0 with probability `p`, independently, and divides the
     others by 1 - `p`, if `training` is true. Otherwise returns `input`. A `p` outside of [0, 1] is
-    an error, and so are integers in training.
+    an error, and so are integer and bool tensors in training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -775,9 +776,10 @@ def dropout_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("feature_dropout", switches=True)
 def feature_dropout(input, p, train, inplace=False, *, generator=None):
-    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
-    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+    elements with the same indices in the first two dimensions are set to 0 together, with
+    probability `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and
+    so are integer and bool tensors in training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -794,9 +796,10 @@ def feature_dropout(input, p, train, inplace=False, *, generator=None):
 
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
-    """Applies dropout to whole channels, if `train` is true: all elements with the same indices in the
-    first two dimensions are set to 0 together, with probability `p`, and the others are divided by
-    1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels, if `train` is true, and otherwise returns `input`: all
+    elements with the same indices in the first two dimensions are set to 0 together, with
+    probability `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and
+    so are integer and bool tensors in training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -814,9 +817,10 @@ def feature_dropout_(input, p, train, *, generator=None):
 
 @_operator("nn.dropout1d", switches=True)
 def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
-    L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-    `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels of sequences `input` of shape (N, C, L) or (C, L), if
+    `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+    `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+    integer and bool tensors in training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -833,9 +837,10 @@ def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout1d", inplace=True)
 def dropout1d_(input, p=0.5, training=True, *, generator=None):
-    """Applies dropout to whole channels, if `training` is true, of sequences `input` of shape (N, C,
-    L) or (C, L): each channel is set to 0 with probability `p`, and the others are divided by 1 -
-    `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels of sequences `input` of shape (N, C, L) or (C, L), if
+    `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+    `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+    integer and bool tensors in training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -853,9 +858,11 @@ def dropout1d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.dropout2d", switches=True)
 def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
-    `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    """Applies dropout to whole channels of images `input` of shape (N, C, H, W), if `training` is
+    true, and otherwise returns `input`: each channel is set to 0 with probability `p`, and the
+    others are divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the
+    first two are N and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors
+    in training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -874,9 +881,11 @@ def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout2d", inplace=True)
 def dropout2d_(input, p=0.5, training=True, *, generator=None):
-    """Applies dropout to whole channels, if `training` is true, of images. The first two dimensions of
-    `input` are (N, C); the other channels are divided by 1 - `p`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    """Applies dropout to whole channels of images `input` of shape (N, C, H, W), if `training` is
+    true, and otherwise returns `input`: each channel is set to 0 with probability `p`, and the
+    others are divided by 1 - `p`. In tensors with another number of dimensions, 3 included, the
+    first two are N and C. A `p` outside of [0, 1] is an error, and so are integer and bool tensors
+    in training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -896,9 +905,10 @@ def dropout2d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.dropout3d", switches=True)
 def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
-    H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided
-    by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
+    if `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+    `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+    integer and bool tensors in training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -913,9 +923,10 @@ def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout3d", inplace=True)
 def dropout3d_(input, p=0.5, training=True, *, generator=None):
-    """Applies dropout to whole channels, if `training` is true, of volumes `input` of shape (N, C, D,
-    H, W) or (C, D, H, W): each channel is set to 0 with probability `p`, and the others are divided
-    by 1 - `p`. A `p` outside of [0, 1] is an error, and so are integers in training.
+    """Applies dropout to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
+    if `training` is true, and otherwise returns `input`: each channel is set to 0 with probability
+    `p`, and the others are divided by 1 - `p`. A `p` outside of [0, 1] is an error, and so are
+    integer and bool tensors in training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -931,10 +942,11 @@ def dropout3d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.alpha_dropout", switches=True)
 def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
-    """Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
-    element by the minimum of SELU with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    """Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
+    returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+    applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all
+    elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -949,10 +961,11 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None
 
 @_operator("nn.alpha_dropout", inplace=True)
 def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
-    """Applies alpha dropout, for networks of SELU activations, if `training` is true: replaces each
-    element by the minimum of SELU with probability `p`, and applies an affine transformation that
-    keeps a mean of 0 and a variance of 1. Otherwise returns `input`. A `p` outside of [0, 1] is an
-    error, and so are integers in training.
+    """Applies alpha dropout, for networks of SELU activations, if `training` is true, and otherwise
+    returns `input`. It replaces each element by the minimum of SELU with probability `p`, and
+    applies an affine transformation that keeps a mean of 0 and a variance of 1. A `p` of 1 sets all
+    elements to 0. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -968,9 +981,10 @@ def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
 
 @_operator("nn.feature_alpha_dropout", switches=True)
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
-    """Applies alpha dropout to whole channels, if `training` is true: all elements with the same
-    indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
-    [0, 1] is an error, and so are integers in training.
+    """Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `input`:
+    all elements with the same indices in the first two dimensions are replaced together. See
+    `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -985,9 +999,10 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, genera
 
 @_operator("nn.feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
-    """Applies alpha dropout to whole channels, if `training` is true: all elements with the same
-    indices in the first two dimensions are replaced together. See `alpha_dropout`. A `p` outside of
-    [0, 1] is an error, and so are integers in training.
+    """Applies alpha dropout to whole channels, if `training` is true, and otherwise returns `input`:
+    all elements with the same indices in the first two dimensions are replaced together. See
+    `alpha_dropout`. A `p` outside of [0, 1] is an error, and so are integer and bool tensors in
+    training unless `p` is 0.
 
     Modifies `input` in place, and returns it.
 
@@ -1719,11 +1734,13 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and also returns the index
-    (int64) of each maximum in its signal: that of the first of equal elements, and of the last NaN.
-    `torch.nn.functional.max_unpool1d` accepts these indices. See `max_pool1d`.
+    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L), and returns (`values`,
+    `indices`): the maxima, and the int64 index of each along L. The index is that of the first of
+    several equal maxima, or of the last NaN of the window. `torch.nn.functional.max_unpool1d`
+    accepts these indices. See `max_pool1d`.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -1732,11 +1749,13 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool2d_with_indices")
 def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W), and also returns
-    the flat row-major index (int64) of each maximum in its image: that of the first of equal
-    elements, and of the last NaN. `max_unpool2d` accepts these indices. See `torch.max_pool2d`.
+    """Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W), and returns
+    (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (H, W)
+    plane. The index is that of the first of several equal maxima, or of the last NaN of the window.
+    `max_unpool2d` accepts these indices. See `torch.max_pool2d`.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     >>> torch.nn.functional.max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1746,12 +1765,13 @@ def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool3d_with_indices")
 def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W), and also
-    returns the flat row-major index (int64) of each maximum in its volume: that of the first of
-    equal elements, and of the last NaN. `max_unpool3d` accepts these indices. See
-    `torch.max_pool3d`.
+    """Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W), and returns
+    (`values`, `indices`): the maxima, and the flat row-major int64 index of each in its (D, H, W)
+    volume. The index is that of the first of several equal maxima, or of the last NaN of the
+    window. `max_unpool3d` accepts these indices. See `torch.max_pool3d`.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 2)[1]
     tensor([[[[7]]]])
@@ -1850,10 +1870,11 @@ def adaptive_avg_pool3d(input, output_size, *more):
 @_operator("adaptive_max_pool1d")
 def adaptive_max_pool1d(input, output_size, *more):
     """Applies 1-D adaptive max pooling to `input` of shape (N, C, L) or (C, L), with the windows of
-    `adaptive_avg_pool1d`. Returns the maxima and their indices (int64) in the signal, as
-    `max_pool1d_with_indices` does.
+    `adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
+    L, as `max_pool1d_with_indices` does.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -1863,10 +1884,11 @@ def adaptive_max_pool1d(input, output_size, *more):
 @_operator("nn.adaptive_max_pool2d_with_indices")
 def adaptive_max_pool2d_with_indices(input, output_size, *more):
     """Applies 2-D adaptive max pooling to images `input` of shape (N, C, H, W) or (C, H, W), with the
-    windows of `adaptive_avg_pool2d`. Returns the maxima and their flat row-major indices (int64) in
-    the image, as `max_pool2d_with_indices` does.
+    windows of `adaptive_avg_pool2d`. Returns (`values`, `indices`): the maxima, and their flat
+    row-major int64 indices in the (H, W) plane, as `max_pool2d_with_indices` does.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1877,10 +1899,11 @@ def adaptive_max_pool2d_with_indices(input, output_size, *more):
 @_operator("nn.adaptive_max_pool3d_with_indices")
 def adaptive_max_pool3d_with_indices(input, output_size, *more):
     """Applies 3-D adaptive max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
-    with the windows of `adaptive_avg_pool3d`. Returns the maxima and their flat row-major indices
-    (int64) in the volume, as `max_pool3d_with_indices` does.
+    with the windows of `adaptive_avg_pool3d`. Returns (`values`, `indices`): the maxima, and their
+    flat row-major int64 indices in the (D, H, W) volume, as `max_pool3d_with_indices` does.
 
-    Dtypes: integers and floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
+    `input`; `indices`: int64.
 
     >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 1)[1]
     tensor([[[[7]]]])
@@ -1996,10 +2019,11 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 
 @_operator("nn.fractional_max_pool2d_with_indices")
 def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """Applies 2-D fractional max pooling, and also returns the flat row-major index (int64) of each
-    maximum in its image. See `fractional_max_pool2d`.
+    """Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+    row-major int64 index of each in its (H, W) plane. See `fractional_max_pool2d`.
 
-    Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: floats. Results, in a tuple without attributes: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))[1]
     tensor([[[ 5,  7],
@@ -2023,10 +2047,11 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 
 @_operator("nn.fractional_max_pool3d_with_indices")
 def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """Applies 3-D fractional max pooling, and also returns the flat row-major index (int64) of each
-    maximum in its volume. See `fractional_max_pool3d`.
+    """Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
+    row-major int64 index of each in its (D, H, W) volume. See `fractional_max_pool3d`.
 
-    Dtypes: floats. Results: `values`: the dtype of `input`; `indices`: int64.
+    Dtypes: floats. Results, in a tuple without attributes: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1].flatten()
     tensor([ 7, 15])
@@ -2079,14 +2104,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -2103,14 +2128,14 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
     (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
     in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -2126,14 +2151,14 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -2149,14 +2174,14 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results: the dtype of `data`. Meta tensors are an error, because the result
-    depends on values.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
+    error, because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -2170,7 +2195,7 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
     and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
 
-    Dtypes: floats. Results: the dtype of `input`.
+    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
 
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
@@ -2386,8 +2411,8 @@ def relu(input, inplace=False):
 
     Dtypes: integers and floats. Result: the dtype of `input`.
 
-    `inplace` modifies `input` and returns it, as `relu_` does. It is also a method,
-    `Tensor.relu(inplace=False)`, in place `Tensor.relu_(inplace=False)`.
+    `inplace` modifies `input` and returns it, as `relu_` does. The method is
+    `Tensor.relu(inplace=False)`, and the in-place form `Tensor.relu_(inplace=False)`.
 
     >>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])

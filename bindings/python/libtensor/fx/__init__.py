@@ -1,5 +1,8 @@
 """Graphs of functions and modules: `symbolic_trace` records the calls of a function, `GraphModule` executes them."""
 
+from . import experimental as experimental
+from . import operator_schemas as operator_schemas
+from . import passes as passes
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule

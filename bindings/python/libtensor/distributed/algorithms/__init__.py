@@ -2,5 +2,6 @@
 
 from ..._inert import refuse
 from .. import WHY
+from . import join as join
 
 __all__ = refuse(globals(), WHY, "Join JoinHook Joinable")

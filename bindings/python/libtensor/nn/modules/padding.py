@@ -52,20 +52,24 @@ class _CircularPadNd(_PadNd):
 
 
 class CircularPad1d(_CircularPadNd):
-    """Pads an input (N, C, W) or (C, W) with its own elements from the other end. `padding` is one size or (left, right)."""
+    """Pads an input (N, C, W) or (C, W) with elements from the opposite end. `padding` is one size for all sides, or (left, right), each
+    no larger than the dimension; negative sizes remove elements. The output has W_out = W + left + right."""
 
     _dims = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Pads an input (N, C, H, W) or (C, H, W) with its own elements from the other ends. `padding` is one size or (left, right, top, bottom)."""
+    """Pads an input (N, C, H, W) or (C, H, W) with elements from the opposite ends. `padding` is one size for all sides, or (left, right,
+    top, bottom), each no larger than the dimension; negative sizes remove elements. The output has H_out = H + top + bottom and W_out = W
+    + left + right."""
 
     _dims = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Pads an input (N, C, D, H, W) or (C, D, H, W) with its own elements from the other ends. `padding` is one size or (left, right, top,
-    bottom, front, back)."""
+    """Pads an input (N, C, D, H, W) or (C, D, H, W) with elements from the opposite ends. `padding` is one size for all sides, or (left,
+    right, top, bottom, front, back), each no larger than the dimension; negative sizes remove elements. The output has D_out = D + front
+    + back, H_out = H + top + bottom and W_out = W + left + right."""
 
     _dims = 3
 
@@ -114,15 +118,16 @@ class _ZeroPad(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):
-    """Pads the last dimension with zeros. `padding` is one size or (left, right)."""
+    """Pads the last dimension with zeros. `padding` is one size or (left, right); negative sizes remove elements."""
 
 
 class ZeroPad2d(_ZeroPad, ConstantPad2d):
-    """Pads the last two dimensions with zeros. `padding` is one size or (left, right, top, bottom)."""
+    """Pads the last two dimensions with zeros. `padding` is one size or (left, right, top, bottom); negative sizes remove elements."""
 
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
-    """Pads the last three dimensions with zeros. `padding` is one size or (left, right, top, bottom, front, back)."""
+    """Pads the last three dimensions with zeros. `padding` is one size or (left, right, top, bottom, front, back); negative sizes remove
+    elements."""
 
 
 class _ReflectionPadNd(_PadNd):
@@ -130,21 +135,24 @@ class _ReflectionPadNd(_PadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Pads an input (N, C, W) or (C, W) with its mirror image, without the border element. `padding` is one size or (left, right)."""
+    """Pads an input (N, C, W) or (C, W) with its reflection at the border, without the border elements. `padding` is one size for all
+    sides, or (left, right), each smaller than the dimension; negative sizes remove elements. The output has W_out = W + left + right."""
 
     _dims = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Pads an input (N, C, H, W) or (C, H, W) with its mirror image, without the border elements. `padding` is one size or (left, right, top,
-    bottom)."""
+    """Pads an input (N, C, H, W) or (C, H, W) with its reflection at the border, without the border elements. `padding` is one size for
+    all sides, or (left, right, top, bottom), each smaller than the dimension; negative sizes remove elements. The output has H_out = H +
+    top + bottom and W_out = W + left + right."""
 
     _dims = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Pads an input (N, C, D, H, W) or (C, D, H, W) with its mirror image, without the border elements. `padding` is one size or (left, right,
-    top, bottom, front, back)."""
+    """Pads an input (N, C, D, H, W) or (C, D, H, W) with its reflection at the border, without the border elements. `padding` is one size
+    for all sides, or (left, right, top, bottom, front, back), each smaller than the dimension; negative sizes remove elements. The output
+    has D_out = D + front + back, H_out = H + top + bottom and W_out = W + left + right."""
 
     _dims = 3
 
@@ -154,19 +162,22 @@ class _ReplicationPadNd(_PadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Pads an input (N, C, W) or (C, W) with its border elements. `padding` is one size or (left, right)."""
+    """Pads an input (N, C, W) or (C, W) by repeating its border elements. `padding` is one size for all sides, or (left, right); negative
+    sizes remove elements. The output has W_out = W + left + right."""
 
     _dims = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Pads an input (N, C, H, W) or (C, H, W) with its border elements. `padding` is one size or (left, right, top, bottom)."""
+    """Pads an input (N, C, H, W) or (C, H, W) by repeating its border elements. `padding` is one size for all sides, or (left, right, top,
+    bottom); negative sizes remove elements. The output has H_out = H + top + bottom and W_out = W + left + right."""
 
     _dims = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Pads an input (N, C, D, H, W) or (C, D, H, W) with its border elements. `padding` is one size or (left, right, top, bottom, front,
-    back)."""
+    """Pads an input (N, C, D, H, W) or (C, D, H, W) by repeating its border elements. `padding` is one size for all sides, or (left,
+    right, top, bottom, front, back); negative sizes remove elements. The output has D_out = D + front + back, H_out = H + top + bottom
+    and W_out = W + left + right."""
 
     _dims = 3

@@ -1,1 +1,5 @@
-"""Passes over graphs of modules."""
+"""Base classes and a manager of passes."""
+
+from . import pass_base, pass_manager
+
+__all__ = ["pass_base", "pass_manager"]
