@@ -72,11 +72,7 @@
   (TENSOR_VERSION_MAJOR * 10000 + TENSOR_VERSION_MINOR * 100 + TENSOR_VERSION_PATCH)
 
 // Marks exported functions.
-#if defined(_WIN32)
-#define TENSOR_API __declspec(dllimport)
-#else
 #define TENSOR_API __attribute__((visibility("default")))
-#endif
 
 // Marks deprecated functions. Compilers report a warning that names the replacement.
 // They remain available in libtensor.so.0. Define TENSOR_NO_DEPRECATED to disable the warnings.

@@ -135,40 +135,6 @@ for _name, _made in _REBUILDS.items():
     _made.__module__, _made.__qualname__ = __name__, "_rebuild_" + _name
     globals()[_made.__qualname__] = _made
 
-# Modules in older pickles, by their present folder.
-_EARLIER = {
-    "_base": "_dtypes _errors _overrides",
-    "_core": "_modes _results _tensor",
-    "_gen": "gen_fft gen_functions gen_linalg gen_nn_functional gen_quantized gen_signal_windows gen_sparse gen_special",
-    "_data": "_arrow _compose _create _dlpack _print _random _sparse",
-    "_devices": "_accelerators _cuda_random _streams",
-    "_storages": "_files _serialize _sharing _storage _typed_storage",
-    "_gradients": "_anomaly _function _grad _hooks _nodes _vmap",
-    "_tensors": "_methods",
-}
-_EARLIER = {f"libtensor.{old}": f"libtensor.{folder}.{old.lstrip('_')}" for folder, names in _EARLIER.items() for old in names.split()}
-
-
-class _Earlier:
-    """Finds and loads modules that older pickles name."""
-
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):
-        return type(__spec__)(name, cls) if name in _EARLIER else None
-
-    @staticmethod
-    def create_module(spec):
-        return None
-
-    @staticmethod
-    def exec_module(module):
-        import importlib
-
-        _sys.modules[module.__name__] = importlib.import_module(_EARLIER[module.__name__])
-
-
-_sys.meta_path.append(_Earlier)
-
 
 def __getattr__(name):
     if name in _SUBMODULES:

@@ -1,5 +1,4 @@
-"""Pickles and files of what programs keep, which every later version has to read: make.py FOLDER. Those in this folder were written at a1c47474
-by the package of that time; they are never written again."""
+"""Writes pickles and files of tensors, which every later version must read: make.py FOLDER. Those in this folder are of version 0.1.0."""
 
 import pickle
 import sys
