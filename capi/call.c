@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "closest.h"
+#include "custom.h"
 #include "export.h"
 
 // --------------------------------------------------------------------------------------- binding
@@ -199,6 +200,7 @@ static tensor_status copy_results(const lt_target *t, const lt_value *results, l
 // Runs the function of the target on its arguments, which its results replace.
 static tensor_status run_function(const lt_bound *b, lt_value *a) {
   const lt_target *t = b->target;
+  if (t->is_custom) return lt_run_custom(t, a);
   if (t->compute) {
     lt_value results[LT_MOST_RESULTS] = {{0}};
     const tensor_status status = t->compute(a, results);

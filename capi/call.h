@@ -41,7 +41,8 @@ typedef struct lt_target {
   int inputs, outs;                   // values that the operator reads; tensors that it writes to
   lt_formal *formals;
   lt_value defaults[LT_MOST_VALUES];
-  bool number;  // the defaults have a number as operand
+  bool number;     // the defaults have a number as operand
+  bool is_custom;  // of the program, without `op` and `compute`
   tensor_operator_info info;
 } lt_target;
 

@@ -7,6 +7,7 @@
 
 #include "aten.h"
 #include "closest.h"
+#include "custom.h"
 #include "export.h"
 #include "restart.h"
 
@@ -205,7 +206,11 @@ static void reject_name(const char *name, lt_problem *problem) {
     return;
   }
   const char *nearest = suggest(name);
-  if (nearest)
+  if (strstr(name, "::") && strncmp(name, "aten::", 6) != 0)
+    lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
+               "tensor_call: there is no operator '%.100s'; tensor_define_operator() defines one",
+               name);
+  else if (nearest)
     lt_explain(problem, TENSOR_ERROR_NOT_IMPLEMENTED, "name",
                "tensor_call: there is no operator '%.100s'; did you mean '%s'?", name, nearest);
   else
@@ -216,6 +221,7 @@ static void reject_name(const char *name, lt_problem *problem) {
 
 const lt_family *lt_find_call(const char *name, lt_problem *problem) {
   const lt_family *found = find_known(name);
+  if (!found) found = lt_find_custom(name);
   if (found) return found;
   overloads o;
   find_overloads(name, &o);

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "aten.h"
+#include "custom.h"
 #include "export.h"
+#include "gen_names.h"
 
 // A text that grows in a buffer, and is cut at its end.
 typedef struct text {
@@ -120,6 +122,12 @@ static tensor_dtype dtype_of(int number) {
                                                                          : TENSOR_DTYPE_NONE;
 }
 
+static tensor_dtype dtype_named(const char *s) {
+  for (int i = 0; isalpha((unsigned char)*s) && i < LT_DTYPES; i++)
+    if (strcmp(s, tensor_dtype_name((tensor_dtype)i)) == 0) return (tensor_dtype)i;
+  return dtype_of(atoi(s));
+}
+
 static tensor_value parse_list(const char *s, char kind) {
   enum { MOST = 8 };
   tensor_value v = {.kind = tolower(kind) == 'e'   ? TENSOR_VALUE_FLOATS
@@ -155,7 +163,7 @@ static tensor_value parse_default(const char *s, char kind) {
   } else if (*s == '"' || *s == '\'') {
     v.kind = TENSOR_VALUE_STRING, v.as.string = strndup(s + 1, strlen(s) - 2);
   } else if (tolower(kind) == 'd') {
-    v.kind = TENSOR_VALUE_DTYPE, v.as.dtype = dtype_of(atoi(s));
+    v.kind = TENSOR_VALUE_DTYPE, v.as.dtype = dtype_named(s);
   } else if (tolower(kind) == 'm') {
     v.kind = TENSOR_VALUE_MEMORY_FORMAT, v.as.memory_format = (tensor_memory_format)atoi(s);
   } else if (tolower(kind) == 'y') {
@@ -421,6 +429,25 @@ lt_target *lt_make_aten_target(int number) {
     t->form = LT_FUNCTION, t->emulated = false;
   // The results of functions without results, and of copies, are those of the schema.
   t->results = t->op && !t->cloned ? t->op->results : t->letters;
+  return complete(t) ? t : NULL;
+}
+
+lt_target *lt_make_custom_target(const char *schema) {
+  lt_target *t = calloc(1, sizeof *t);
+  lt_formal *formals = calloc(LT_MOST_VALUES, sizeof *formals);
+  tensor_result_info *results = calloc(LT_MOST_RESULTS + 1, sizeof *results);
+  const char *own = strchr(schema, '(');
+  if (!t || !formals || !results) return NULL;
+  t->name = strndup(schema, (size_t)(own - schema)), t->schema = strdup(schema);
+  t->formals = formals, t->is_custom = true;
+  t->count = parse_formals(own, formals, LT_MOST_VALUES);
+  if (t->count < 0 || !t->name || !t->schema) return NULL;
+  for (int i = 0; i < t->count; i++)
+    formals[i].to = (signed char)i, formals[i].called = formals[i].name;
+  t->inputs = t->count;
+  if (!parse_results(strstr(own, ") -> ") + strlen(") -> "), t, results)) return NULL;
+  for (char *letter = t->letters; *letter; letter++) *letter = (char)toupper(*letter);
+  t->results = t->letters;
   return complete(t) ? t : NULL;
 }
 

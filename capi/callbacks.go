@@ -125,9 +125,9 @@ func call(c dispatch.Context, given []*tensor.Tensor, made int, f func(h handles
 		h.free()
 		empty(thread, C.lt_take_freed()) // no other thread then sees the objects that the callback released
 	}()
-	before := thread.modes
+	before, recording := thread.modes, c.Recording() // c may read the modes of the thread
 	thread.modes.grad = 0
-	if c.Recording() {
+	if recording {
 		thread.modes.grad = 1
 	}
 	thread.modes.saving = C.uint32_t(c.Saving())

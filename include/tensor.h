@@ -510,13 +510,77 @@ typedef struct tensor_operator_info {
 } tensor_operator_info;
 
 // Returns the sorted names of all operators with their overloads: those of ATen, which begin with
-// aten::, and those of libtensor. The array is valid until the process ends. If an allocation
+// aten::, and those of libtensor. tensor_custom_operator_names returns the others. The array is valid until the process ends. If an allocation
 // fails, it is NULL and *count is 0.
 TENSOR_API const char *const *tensor_operator_names(int32_t *count);
 // Returns the number of overloads that tensor_call tries for a name, and stores up to `room` of
 // them in `infos`, in this order. The descriptions are valid until the process ends. An unknown
 // name returns 0 and sets the last error, which suggests similar names.
 TENSOR_API int32_t tensor_describe_operator(const char *name, const tensor_operator_info **infos, int32_t room);
+
+// -------------------------------------------------------------------------------- custom operators
+// A program can define operators, which tensor_call, the other languages and exported programs call
+// by name. docs/custom_operators.md describes them.
+
+// Computes the results of a custom operator. `arguments` has a value for each parameter of the
+// schema, with its default if the caller omits it; numbers have the type of the parameter. The
+// values are borrowed: to keep a tensor, make another handle of it (tensor_detach). `results` has
+// an item for each result of the schema, of kind TENSOR_VALUE_NONE initially. The function stores
+// new references there, which the library then owns, also after an error. The array of a list of
+// tensors is allocated with malloc, and the library frees it. Autograd is disabled in the function,
+// and results must not share memory with arguments, unless the operator is composite.
+typedef tensor_status (*tensor_operator_function)(void *context, const tensor_value *arguments, int32_t argument_count, tensor_value *results, int32_t result_count);
+// Computes the gradients of the arguments of a custom operator from `gradients`, those of its
+// results: zeros for missing ones, and kind TENSOR_VALUE_NONE for results that are not tensors.
+// `arguments` and `results` are those of the call. `argument_gradients` has an item for each
+// parameter, initially of kind TENSOR_VALUE_NONE, which represents no gradient; see
+// tensor_operator_function for ownership. In a backward pass with create_graph, the operations of
+// the function are added to the autograd graph.
+typedef tensor_status (*tensor_operator_backward)(void *context, const tensor_value *arguments, int32_t argument_count, const tensor_value *results, const tensor_value *gradients, int32_t result_count, tensor_value *argument_gradients);
+// Computes the results of a custom operator for a batch of `batch_size` elements (vmap).
+// `is_batched` has a flag for each tensor among the arguments, in order, with each item of a list:
+// a batched tensor has the batch as its first dimension. All results must have the batch as their
+// first dimension, except those for which the function sets the item of `is_result_batched`, which
+// is true initially, to false. The function can call the operator on the batched tensors; its
+// operations support autograd and transforms.
+typedef tensor_status (*tensor_operator_vmap)(void *context, int64_t batch_size, const tensor_value *arguments, int32_t argument_count, const bool *is_batched, tensor_value *results, int32_t result_count, bool *is_result_batched);
+
+// Optional properties of a custom operator. Initialize with {.size = sizeof(tensor_operator_options)}.
+typedef struct tensor_operator_options {
+  size_t size;                        // sizeof(tensor_operator_options)
+  tensor_operator_function meta;      // for meta tensors: creates results without computing them
+  tensor_operator_backward backward;  // NULL: a backward pass through the operator is an error
+  tensor_operator_vmap vmap;          // NULL: the operator is called for each batch element
+  uint64_t unsaved_arguments;  // bit i: `backward` does not use the tensors of parameter i,
+  uint64_t unsaved_results;    // or of result i: they are not saved, and `backward` gets NULL
+  bool composite;  // the function only calls operators that support autograd and transforms: it is
+                   // called with the tensors of the caller, and the other members are ignored
+} tensor_operator_options;
+
+// Defines an operator by its schema, such as "ns::scale(Tensor x, float factor=2.0) -> Tensor".
+// Types of parameters are Tensor, int, float, bool, Scalar, str, ScalarType, Layout, Device,
+// MemoryFormat and Generator, lists of Tensor, int, float, bool, Scalar and str (int[]), and
+// optional types (int?). Types of results are Tensor, Tensor[], int, float, bool and Scalar. The
+// operator can write to parameters of type Tensor(a!). `options` can be NULL. Returns the id of the
+// definition. `deleter` (optional) is called once with `context` when the operator was removed and
+// no call and no autograd graph uses it, and not after an error. A name that is defined already is
+// an error.
+TENSOR_API tensor_status tensor_define_operator(const char *schema, tensor_operator_function function, const tensor_operator_options *options, void *context, tensor_deleter deleter, int64_t *out);
+// Removes an operator by the id of its definition; does nothing if it was removed. Running calls
+// complete.
+TENSOR_API tensor_status tensor_remove_operator(int64_t definition);
+// Returns the names of the custom operators, with their overloads, in the order in which their
+// schemas were first defined. The caller frees them with tensor_string_list_free.
+TENSOR_API tensor_status tensor_custom_operator_names(char ***out, int64_t *out_len);
+
+// Processes the items from `begin` to `end` - 1 of a loop.
+typedef tensor_status (*tensor_range_function)(void *context, int64_t begin, int64_t end);
+// Calls `function` for consecutive ranges of 0 to n - 1, on the threads of the library
+// (tensor_set_num_threads) and on the calling thread, and returns when all calls have returned.
+// Each range has at least `grain` items, except the last. Division into ranges depends on the
+// number of threads. If a call returns an error, ranges that have not begun are skipped, and the
+// error of the first failed range is returned.
+TENSOR_API tensor_status tensor_parallel_for(int64_t n, int64_t grain, tensor_range_function function, void *context);
 
 // ------------------------------------------------------------------------------- exported programs
 

@@ -27,6 +27,15 @@ func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.T
 		newContext(data, deleter).release()
 		return nil, nil
 	}
+	return recordCall(c, name, inputs, outputs, constant, kept, materialize, newContext(data, deleter), func(s *steps, at *context) ([]*tensor.Tensor, error) {
+		return program.Call(s.c, function, data, s.shown(at, len(inputs)), len(inputs))
+	})
+}
+
+// recordCall adds a node for a call with the given inputs and outputs, of which gradients computes the derivatives. at is the context of the node, which
+// the caller keeps after an error.
+func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, at *context,
+	gradients func(s *steps, at *context) ([]*tensor.Tensor, error)) (tensor.Node, error) {
 	n := newNode(name, len(inputs))
 	defer n.Release()
 	given, results := allValuesOf(inputs), allValuesOf(outputs)
@@ -57,7 +66,6 @@ func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.T
 			present = append(present, t != nil)
 		}
 	}
-	count := len(inputs)
 	n.formula = func(s *steps, i int) *tensor.Tensor {
 		return s.once(func() []*tensor.Tensor {
 			for k := range s.given {
@@ -66,7 +74,7 @@ func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.T
 				}
 			}
 			at := n.attached.Load().context
-			made := s.TrackAll(program.Call(s.c, function, data, s.shown(at, count), count))
+			made := s.TrackAll(gradients(s, at))
 			for k, e := range s.node.edges {
 				if made[k] != nil && e.Node != nil {
 					made[k] = s.placed(k, at.placesAt(k), made[k])
@@ -91,7 +99,6 @@ func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.T
 	for _, i := range graded {
 		n.adopt(results[i], i, given, len(graded))
 	}
-	at := newContext(data, deleter)
 	if sparse := func(t *tensor.Tensor) bool { return partsOf(t) != nil }; slices.ContainsFunc(inputs, sparse) || slices.ContainsFunc(outputs, sparse) {
 		at.places = placesOf(slices.Concat(inputs, outputs)...)
 	}

@@ -28,7 +28,8 @@ func Serve(p Program) { program = p }
 type context struct {
 	refs          atomic.Int32
 	data, deleter uintptr
-	places        []*tensor.Tensor // placesOf the tensors whose gradients the function receives; nil if none is sparse
+	derivative    dispatch.Derivative // of a custom operator, nil for other functions
+	places        []*tensor.Tensor    // placesOf the tensors whose gradients the function receives; nil if none is sparse
 }
 
 func newContext(data, deleter uintptr, of ...*tensor.Tensor) *context {
@@ -53,6 +54,9 @@ func (c *context) release() {
 	}
 	for _, t := range c.places {
 		t.Release()
+	}
+	if c.derivative != nil {
+		c.derivative.Release()
 	}
 	if c.deleter != 0 {
 		program.Delete(c.deleter, c.data)

@@ -32,6 +32,9 @@ func numbered(number int64) *tensor.Level {
 	return nil
 }
 
+// LevelNumber returns the number of the innermost transform that the thread is in, 0 for none.
+func (c Context) LevelNumber() uint32 { return c.now().Level }
+
 // Around returns a context of the same thread outside of a transform.
 func (c Context) Around(l *tensor.Level) Context {
 	m := c.now()
@@ -94,6 +97,8 @@ func transformed(c Context, call *Call) error {
 	switch {
 	case l == nil: // from the requested layout, or for random operators
 		return call.Run(c.Excluding(tensor.Transformed))
+	case l.Forward && call.writesCustom():
+		return status.NotImplementedf("%s: the operator writes to an argument, and has no derivative inside of jvp", call.Name)
 	case l.Forward:
 		return differentiating(c, call, l)
 	}

@@ -44,6 +44,8 @@ func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 func (b *batch) serve() {
 	b.Check(b.refused())
 	switch rule := rules[b.Name]; {
+	case b.Custom() != nil:
+		b.custom()
 	case b.Is(dispatch.Random):
 		b.draw()
 	case b.Is(dispatch.View) && b.inPlace():

@@ -1,0 +1,51 @@
+package main
+
+// #include "custom.h"
+// #include "handle.h"
+import "C"
+
+import "unsafe"
+
+// lt_enter_custom runs a call of a custom operator. Its arguments are the list of tensors and the address of the call.
+//
+//export lt_enter_custom
+func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
+	defer func() {
+		if v := recover(); v != nil {
+			code = fail(c, panicked(v))
+		}
+	}()
+	empty(c.thread, c.freed)
+	f := frame{c: c}
+	x := customCall{at[*C.lt_custom_call](f.value(1))}
+	made, err := f.context().CallCustom(f.tensors(0), x)
+	for i := range f.tensors(0) {
+		if x.Writes(i) {
+			rewrite(slotOf(unsafe.Slice((*unsafe.Pointer)(f.list(0).data), i+1)[i]))
+		}
+	}
+	if err == nil {
+		err = f.setList(nil, made)
+	}
+	if err != nil {
+		return fail(c, err)
+	}
+	return C.TENSOR_OK
+}
+
+// lt_enter_range runs a loop of the program on the threads of the library. Its arguments are the number of items, the grain, the function and its context.
+//
+//export lt_enter_range
+func lt_enter_range(c *C.lt_frame) (code C.int32_t) {
+	defer func() {
+		if v := recover(); v != nil {
+			code = fail(c, panicked(v))
+		}
+	}()
+	empty(c.thread, c.freed)
+	f := frame{c: c}
+	if err := forEachRange(f.int(0), f.int(1), f.pointer(2), f.pointer(3)); err != nil {
+		return fail(c, err)
+	}
+	return C.TENSOR_OK
+}
