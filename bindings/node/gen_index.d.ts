@@ -1014,12 +1014,13 @@ export class Tensor extends Handle {
    * "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
    * integers, complex numbers are an error, and so is integer division by 0.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
-   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
-   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
-   * `other` must be broadcastable to the shape of `input`.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. Without
+   * `roundingMode`, an integer `input` is an error, because the result is floating-point. A bool
+   * `input` is an error. The promoted dtype must not be of a higher category (bool < integer <
+   * floating-point < complex) than the dtype of `input`. `other` must be broadcastable to the shape
+   * of `input`.
    *
-   * Dtypes: floats and complex except complex32.
+   * Dtypes: integers, floats and complex except complex32.
    */
   div_(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /** Asynchronous `div_`, executed off the event loop. */
@@ -1046,12 +1047,13 @@ export class Tensor extends Handle {
    *
    * Alias of `div`.
    *
-   * Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or
-   * bool `input` is an error, because the result is floating-point. The promoted dtype must not be
-   * of a higher category (bool < integer < floating-point < complex) than the dtype of `input`.
-   * `other` must be broadcastable to the shape of `input`.
+   * Modifies `input` in place, and returns it. Its dtype and shape do not change. Without
+   * `roundingMode`, an integer `input` is an error, because the result is floating-point. A bool
+   * `input` is an error. The promoted dtype must not be of a higher category (bool < integer <
+   * floating-point < complex) than the dtype of `input`. `other` must be broadcastable to the shape
+   * of `input`.
    *
-   * Dtypes: floats and complex except complex32.
+   * Dtypes: integers, floats and complex except complex32.
    */
   divide_(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /** Asynchronous `divide_`, executed off the event loop. */

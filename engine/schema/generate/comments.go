@@ -188,6 +188,8 @@ func inPlace(o *schema.Operator, inplace bool, argument func(string) string) str
 	}
 	var facts []string
 	switch rule := o.Promotion; {
+	case canRound(o):
+		facts = append(facts, "Without `"+argument("rounding_mode")+"`, an integer `"+name+"` is an error, because the result is floating-point. A bool `"+name+"` is an error.")
 	case strings.HasSuffix(rule, "_float") && o.Accepts(dtype.Int64):
 		facts = append(facts, "An integer or bool `"+name+"` is an error, because the result is floating-point.")
 	case rule == "promote_int" && o.Accepts(dtype.Bool):
@@ -211,6 +213,11 @@ func inPlace(o *schema.Operator, inplace bool, argument func(string) string) str
 		text += " Its dtype and shape do not change. " + strings.Join(facts, " ")
 	}
 	return text + "\n"
+}
+
+// canRound returns whether an operator rounds quotients to integers on request.
+func canRound(o *schema.Operator) bool {
+	return slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Name == "rounding_mode" })
 }
 
 // broadcast lists the operands of an in-place form, other than the first, that may be tensors.
@@ -249,7 +256,10 @@ func dtypes(o *schema.Operator, inplace bool, argument func(string) string) stri
 		return ""
 	}
 	set := o.DTypes
-	if inplace {
+	switch {
+	case inplace && canRound(o):
+		set = "numbers"
+	case inplace:
 		set = o.DTypesInPlace()
 	}
 	accepted, remark, _ := strings.Cut(schema.DTypeSets[set].Text, ";")

@@ -211,12 +211,13 @@ def div_(input, other, *, rounding_mode=None):
     "trunc" rounds the quotient towards zero, and "floor" towards minus infinity; integers remain
     integers, complex numbers are an error, and so is integer division by 0.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
-    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
-    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
-    must be broadcastable to the shape of `input`.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. Without
+    `rounding_mode`, an integer `input` is an error, because the result is floating-point. A bool
+    `input` is an error. The promoted dtype must not be of a higher category (bool < integer <
+    floating-point < complex) than the dtype of `input`. `other` must be broadcastable to the shape
+    of `input`.
 
-    Dtypes: floats and complex except complex32.
+    Dtypes: integers, floats and complex except complex32.
 
     >>> torch.tensor([7., -7.]).div_(2)
     tensor([ 3.5000, -3.5000])
@@ -258,12 +259,13 @@ def divide_(input, other, *, rounding_mode=None):
 
     Alias of `div`.
 
-    Modifies `input` in place, and returns it. Its dtype and shape do not change. An integer or bool
-    `input` is an error, because the result is floating-point. The promoted dtype must not be of a
-    higher category (bool < integer < floating-point < complex) than the dtype of `input`. `other`
-    must be broadcastable to the shape of `input`.
+    Modifies `input` in place, and returns it. Its dtype and shape do not change. Without
+    `rounding_mode`, an integer `input` is an error, because the result is floating-point. A bool
+    `input` is an error. The promoted dtype must not be of a higher category (bool < integer <
+    floating-point < complex) than the dtype of `input`. `other` must be broadcastable to the shape
+    of `input`.
 
-    Dtypes: floats and complex except complex32.
+    Dtypes: integers, floats and complex except complex32.
 
     >>> torch.tensor([7., -7.]).divide_(2)
     tensor([ 3.5000, -3.5000])

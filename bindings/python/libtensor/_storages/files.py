@@ -447,8 +447,8 @@ def save_npy(tensor, f):
 def load_npy(f, *, mmap=False):
     """Loads the tensor of a .npy file. Raises ValueError for arrays of Python objects, which could execute code.
 
-    From a file object, one array is read: of several consecutive arrays, each call returns the next. With `mmap` the file at a path is
-    mapped: bytes are read when they are used, and writes stay in this process.
+    `f` is a path or a file object. From a file object, one array is read, so that several calls read the consecutive arrays of a file. With
+    `mmap`, which requires a path, the file is mapped: bytes are read when they are used, and writes stay in this process.
     """
     with_path("load_npy", mmap=mmap, f=f)
     found = opened(f, "load_npy", read_npy)

@@ -61,9 +61,10 @@ class Tensor:
         return any(_f.names(self))
 
     def rename(self, *names, **changes):
-        """Returns a view with other names: one for each dimension, None for no name, `...` for unchanged ones; or some, as old="new".
+        """Returns a view with other dimension names.
 
-        rename(None) removes all names.
+        Positional arguments are the new names, one for each dimension: None removes a name, and `...` leaves any number of names unchanged.
+        Keyword arguments rename single dimensions: `rename(old="new")`. `rename(None)` removes all names.
 
         >>> torch.zeros(2, 3, names=["N", "C"]).rename(C="channels").names
         ('N', 'channels')

@@ -9,6 +9,37 @@ from .interpolation import _factors
 
 __all__ = []
 
+# The documentation of adaptive max pooling without indices, by the number of dimensions.
+ADAPTIVE = {
+    1: """Applies 1-D adaptive max pooling to `input` of shape (N, C, L) or (C, L), with the windows of
+    `adaptive_avg_pool1d`. Returns the maxima, of shape (N, C, output_size).
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
+    tensor([[3., 4.]])
+    """,
+    2: """Applies 2-D adaptive max pooling to images `input` of shape (N, C, H, W) or (C, H, W), with the
+    windows of `adaptive_avg_pool2d`. Returns the maxima, of shape (N, C, H_out, W_out); `output_size`
+    is one number for both, or (H_out, W_out).
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """,
+    3: """Applies 3-D adaptive max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W),
+    with the windows of `adaptive_avg_pool3d`. Returns the maxima, of shape (N, C, D_out, H_out, W_out);
+    `output_size` is one number for all, or (D_out, H_out, W_out).
+
+    Dtypes: integers and floats. Result: the dtype of `input`.
+
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 1)
+    tensor([[[[7.]]]])
+    """,
+}
+
 
 def _sized(name, n, output_size, input):
     """`output_size` with the sizes of `input` for None."""
@@ -40,7 +71,7 @@ def _windowed(name):
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         return placed(input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    _publish(name, plain, with_indices, largest, placed)
+    _publish(name, plain, with_indices, largest.__doc__, placed.__doc__)
 
 
 def _fractional(name, n):
@@ -56,7 +87,7 @@ def _fractional(name, n):
         _checked(name, n, kernel_size=kernel_size, output_size=output_size)
         return placed(input, kernel_size, output_size, _factors(output_ratio), _random_samples)
 
-    _publish(name, plain, with_indices, largest, placed)
+    _publish(name, plain, with_indices, largest.__doc__, placed.__doc__)
 
 
 def _adaptive(name, n, placed):
@@ -69,7 +100,7 @@ def _adaptive(name, n, placed):
     def with_indices(input, output_size, return_indices=False):
         return placed(input, _sized(name, n, output_size, input))
 
-    _publish(name, plain, with_indices, placed, placed)
+    _publish(name, plain, with_indices, ADAPTIVE[n], placed.__doc__)
 
 
 def _averaging(name, n):
@@ -108,9 +139,9 @@ def _power(name, n):
     _export(name, function, powers.__doc__)
 
 
-def _publish(name, plain, with_indices, largest, placed):
-    _export(name, plain, f"{largest.__doc__}\n    With `return_indices`, returns (output, indices), as `{name}_with_indices` does.\n    ")
-    _export(f"{name}_with_indices", with_indices, placed.__doc__)
+def _publish(name, plain, with_indices, doc, doc_with_indices):
+    _export(name, plain, f"{doc}\n    With `return_indices`, returns (output, indices), as `{name}_with_indices` does.\n    ")
+    _export(f"{name}_with_indices", with_indices, f"{doc_with_indices}\n    `return_indices` has no effect.\n    ")
 
 
 def _export(name, function, doc):

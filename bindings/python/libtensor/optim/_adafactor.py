@@ -17,6 +17,8 @@ __all__ = ["Adafactor", "adafactor"]
 class Adafactor(ListOptimizer):
     """Adafactor: Adam with factored second moments, the means over rows and columns of the squared gradients of a matrix; the update is
     `lr` relative to the parameters (at least `eps[1]`), clipped to the root mean square `d`.
+
+    `foreach` and `maximize` are options of `Optimizer`.
     """
 
     def __init__(

@@ -26,10 +26,9 @@ _RATIOS: dict[str, Callable[[int, int], float]] = {
 class Muon(ListOptimizer):
     """Muon: steps of an approximately orthogonal matrix near the running mean of gradients, for matrices alone.
 
-    `ns_coefficients` are those of the polynomial that `ns_steps` iterations apply to the singular values. The learning rate of a matrix
-    (A, B) is multiplied by `sqrt(max(1, A / B))` ("original"), by `sqrt(A / B)` ("spectral_unclamped"), or by `0.2 * sqrt(max(A, B))`
-    ("match_rms_adamw").
-    Raises ValueError for parameters that are not matrices.
+    `ns_coefficients` are those of the polynomial that `ns_steps` iterations apply to the singular values. The learning rate of a matrix (A,
+    B) is multiplied by `sqrt(max(1, A / B))` ("original"), by `sqrt(A / B)` ("spectral_unclamped"), or by `0.2 * sqrt(max(A, B))`
+    ("match_rms_adamw"). Raises ValueError for parameters that are not matrices.
     """
 
     def __init__(

@@ -49,6 +49,8 @@ class Adam(ListOptimizer):
     `decoupled_weight_decay` `lr * weight_decay * param` is subtracted from the parameter. `maximize` maximizes the objective. `fused=True`
     uses the fused operator.
 
+    `foreach`, `capturable` and `differentiable` are options of `Optimizer`.
+
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)
     >>> w.sum().backward()

@@ -16,6 +16,8 @@ class AdamW(Adam):
     """Adam with decoupled weight decay: `lr * weight_decay * param` is subtracted from the parameters and does not enter the moving
     averages of gradients.
 
+    `foreach`, `maximize`, `capturable`, `differentiable` and `fused` are options of `Optimizer`.
+
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=1.0)
     >>> w.sum().backward()

@@ -117,6 +117,8 @@ class LBFGS(Optimizer):
     `step` calls its closure, which computes the loss and its gradients, up to `max_eval` times (default: `max_iter * 1.25`) in `max_iter`
     iterations, which end if the gradient or the change is below a tolerance. `line_search_fn` is None, for steps of `lr`, or
     "strong_wolfe". Raises ValueError for more than one group of parameters.
+
+    `maximize` is an option of `Optimizer`.
     """
 
     def __init__(

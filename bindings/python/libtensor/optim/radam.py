@@ -32,6 +32,8 @@ __all__ = ["RAdam", "radam"]
 class RAdam(ListOptimizer):
     """RAdam: Adam with a factor that rectifies the variance of the adaptive rate; the first steps, whose variance is not finite, use
     momentum only: `lr * m / (1 - beta1**t)`.
+
+    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
     """
 
     def __init__(

@@ -16,7 +16,10 @@ __all__ = ["Rprop", "rprop"]
 
 class Rprop(ListOptimizer):
     """Resilient backpropagation: each element has its own step size, which is multiplied by `etas[1]` where the gradient keeps its sign and
-    by `etas[0]` where it changes it, within `step_sizes`; the step goes against the sign of the gradient, and is left out after a change."""
+    by `etas[0]` where it changes it, within `step_sizes`; the step goes against the sign of the gradient, and is left out after a change.
+
+    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
+    """
 
     def __init__(
         self,

@@ -21,6 +21,8 @@ class SGD(Optimizer):
     `weight_decay * param` is added to the gradient first; with `nesterov` the update is `grad + momentum * v`; `maximize` maximizes the
     objective. `fused=True` uses the fused operator.
 
+    `foreach` and `differentiable` are options of `Optimizer`.
+
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
     >>> for _ in range(2):

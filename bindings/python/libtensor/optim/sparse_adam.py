@@ -14,7 +14,10 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam that updates the elements of parameters and means for which a sparse gradient has entries, and leaves others as they are."""
+    """Adam that updates the elements of parameters and means for which a sparse gradient has entries, and leaves others as they are.
+
+    `maximize` is an option of `Optimizer`.
+    """
 
     def __init__(
         self, params: ParamsT, lr: Scalar = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False

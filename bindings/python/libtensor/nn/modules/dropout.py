@@ -56,8 +56,10 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Sets each element to the negative saturation value of SELU with probability `p` during training, and scales and shifts all, so that mean and
-    variance stay (Klambauer et al., 2017); the identity in evaluation mode. Ignores `inplace`."""
+    """Sets each element to the negative saturation value of SELU (-1.7581) with probability `p` during training, and scales and shifts all
+    elements so that a mean of 0 and a variance of 1 are preserved (Klambauer et al., 2017). Returns the input in evaluation mode. `inplace`
+    has no effect.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

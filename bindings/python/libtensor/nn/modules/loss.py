@@ -44,7 +44,9 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """Computes `|x - y|`. Shapes: input and target (*), result () or (*) with reduction none.
+    """Computes `|x - y|`. Shapes: input and target (*), result () or (*) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.L1Loss()(torch.tensor([1., 2.]), torch.tensor([2., 4.]))
     tensor(1.5000)
@@ -55,15 +57,21 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Computes `(x - y)^2`. Shapes: input and target (*), result () or (*) with reduction none."""
+    """Computes `(x - y)^2`. Shapes: input and target (*), result () or (*) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """Computes `0.5 * (x - y)^2 / beta` where `|x - y| < beta`, else `|x - y| - 0.5 * beta`. Shapes: input and target (*), result () or (*) with
-    reduction none."""
+    """Computes `0.5 * (x - y)^2 / beta` where `|x - y| < beta`, else `|x - y| - 0.5 * beta`. Shapes: input and target (*), result () or (*)
+    with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -74,8 +82,11 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Computes `0.5 * (x - y)^2` where `|x - y| < delta`, else `delta * (|x - y| - 0.5 * delta)`. Shapes: input and target (*), result () or (*)
-    with reduction none."""
+    """Computes `0.5 * (x - y)^2` where `|x - y| < delta`, else `delta * (|x - y| - 0.5 * delta)`. Shapes: input and target (*), result ()
+    or (*) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none".
+    """
 
     __constants__ = ["reduction", "delta"]
 
@@ -90,8 +101,10 @@ class HuberLoss(_Loss):
 class NLLLoss(_WeightedLoss):
     """Computes `-weight[y] * x[y]` for log-probabilities x of C classes and classes y.
 
-    Shapes: input (N, C), (C) or (N, C, d1, ...), target (N), () or (N, d1, ...), result () or that of the target with reduction none; `weight` (C).
-    Targets `ignore_index` are left out. The mean is weighted: the sum divided by the sum of `weight[y]`.
+    Shapes: input (N, C), (C) or (N, C, d1, ...), target (N), () or (N, d1, ...), result () or that of the target with `reduction="none"`;
+    `weight` (C). Targets `ignore_index` are left out. The mean is weighted: the sum divided by the sum of `weight[y]`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
     """
 
     __constants__ = ["ignore_index", "reduction"]
@@ -119,9 +132,11 @@ class CrossEntropyLoss(_WeightedLoss):
     """Computes `-weight[y] * log(exp(x[y]) / sum over c of exp(x[c]))` for logits x of C classes and classes y, or the cross entropy with
     probabilities y.
 
-    Shapes: input (N, C), (C) or (N, C, d1, ...); target of class indices (N), () or (N, d1, ...), or of probabilities as the input; result () or
-    that of indices with reduction none; `weight` (C). Targets `ignore_index` are left out. The mean for indices is weighted: the sum divided by
-    the sum of `weight[y]`. With `label_smoothing` the target is mixed with the uniform distribution.
+    Shapes: input (N, C), (C) or (N, C, d1, ...); target of class indices (N), () or (N, d1, ...), or of probabilities as the input; result
+    () or that of indices with `reduction="none"`; `weight` (C). Targets `ignore_index` are left out. The mean for indices is weighted: the
+    sum divided by the sum of `weight[y]`. With `label_smoothing` the target is mixed with the uniform distribution.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.CrossEntropyLoss()(torch.zeros(2, 4), torch.tensor([1, 3]))
     tensor(1.3863)
@@ -149,9 +164,11 @@ class CrossEntropyLoss(_WeightedLoss):
 class LinearCrossEntropyLoss(_WeightedLoss):
     """Computes CrossEntropyLoss of the logits of a linear layer, without logits of all samples in memory if `options` divide them.
 
-    Shapes: input (N, in_features) or (in_features), target (N), () or (N, *out_features) of class indices, or probabilities (N, C, *out_features);
-    result () or that of indices with reduction none. `linear` has the weight (num_classes * prod(out_features), in_features), and a bias with
-    `bias=True`. `ignore_index` is -100 for class indices by default.
+    Shapes: input (N, in_features) or (in_features), target (N), () or (N, *out_features) of class indices, or probabilities (N, C,
+    *out_features); result () or that of indices with `reduction="none"`. `linear` has the weight (num_classes * prod(out_features),
+    in_features), and a bias with `bias=True`. `ignore_index` is -100 for class indices by default.
+
+    `reduction` is "mean", "sum" or "none".
     """
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
@@ -199,7 +216,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class PoissonNLLLoss(_Loss):
     """Computes `exp(x) - y * x`, or with `log_input=False` `x - y * log(x + eps)`: the negative log-likelihood of counts y.
 
-    With `full` the Stirling approximation of `log(y!)` is added where y > 1. Shapes: input and target (*), result () or (*) with reduction none.
+    With `full` the Stirling approximation of `log(y!)` is added where y > 1. Shapes: input and target (*), result () or (*) with
+    `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
     """
 
     __constants__ = ["log_input", "full", "eps", "reduction"]
@@ -221,10 +241,13 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Computes `0.5 * (log(max(var, eps)) + (x - y)^2 / max(var, eps))`, with `full` plus `0.5 * log(2 * pi)`: the negative log-likelihood of
-    targets y with means x and variances `var`.
+    """Computes `0.5 * (log(max(var, eps)) + (x - y)^2 / max(var, eps))`, with `full` plus `0.5 * log(2 * pi)`: the negative log-likelihood
+    of targets y with means x and variances `var`.
 
-    Shapes: input, target (*), var (*), with last size 1, or without it; result () or (*) with reduction none.
+    Shapes: input and target (*); `var` (*), or (*) with a last dimension of size 1, or (*) without the last dimension; result () or (*)
+    with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none".
     """
 
     __constants__ = ["full", "eps", "reduction"]
@@ -238,8 +261,12 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Computes `y * (log(y) - x)` for log-probabilities x and probabilities y, or with `log_target` `exp(y) * (y - x)`: the Kullback-Leibler
-    divergence, whose mean over samples is reduction batchmean. Shapes: input and target (*), result () or (*) with reduction none."""
+    """Computes the Kullback-Leibler divergence `y * (log(y) - x)` for log-probabilities x and probabilities y, or `exp(y) * (y - x)` with
+    `log_target`, for log-probabilities y. Shapes: input and target (*), result () or (*) with `reduction="none"`.
+
+    `reduction` is "mean" (over all elements), "batchmean" (the sum divided by the size of the first dimension, the mathematical
+    definition), "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", log_target: bool = False) -> None:
         super().__init__(size_average, reduce, reduction)
@@ -250,16 +277,22 @@ class KLDivLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Computes `-weight * (y * log(x) + (1 - y) * log(1 - x))` for probabilities x, with logarithms not below -100. Shapes: input and target (*),
-    `weight` broadcast to them, result () or (*) with reduction none."""
+    """Computes `-weight * (y * log(x) + (1 - y) * log(1 - x))` for probabilities x, with logarithms not below -100. Shapes: input and
+    target (*), `weight` broadcast to them, result () or (*) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Computes `-weight * (pos_weight * y * log(sigmoid(x)) + (1 - y) * log(1 - sigmoid(x)))` without overflow. Shapes: input and target (*),
-    `weight` and `pos_weight` broadcast to them, result () or (*) with reduction none."""
+    """Computes `-weight * (pos_weight * y * log(sigmoid(x)) + (1 - y) * log(1 - sigmoid(x)))` without overflow. Shapes: input and target
+    (*), `weight` and `pos_weight` broadcast to them, result () or (*) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -282,7 +315,11 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Computes `x` where y = 1 and `max(0, margin - x)` where y = -1. Shapes: input and target (*), result () or (*) with reduction none."""
+    """Computes `x` where y = 1 and `max(0, margin - x)` where y = -1. Shapes: input and target (*), result () or (*) with
+    `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -295,31 +332,43 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Computes `sum over i, j of max(0, 1 - (x[y[j]] - x[i])) / C` for classes y[j] up to the first -1 and other classes i. Shapes: input and target
-    (N, C) or (C), result () or (N) with reduction none."""
+    """Computes `sum over i, j of max(0, 1 - (x[y[j]] - x[i])) / C` for classes y[j] up to the first -1 and other classes i. Shapes: input
+    and target (N, C) or (C), result () or (N) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class SoftMarginLoss(_Loss):
-    """Computes `log(1 + exp(-y * x))` for targets y of 1 and -1. Shapes: input and target (*), result () or (*) with reduction none."""
+    """Computes `log(1 + exp(-y * x))` for targets y of 1 and -1. Shapes: input and target (*), result () or (*) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Computes `-1/C * sum over c of weight[c] * (y[c] * log(sigmoid(x[c])) + (1 - y[c]) * log(sigmoid(-x[c])))`. Shapes: input and target (N, C) or
-    (C), `weight` (C), result () or (N) with reduction none."""
+    """Computes `-1/C * sum over c of weight[c] * (y[c] * log(sigmoid(x[c])) + (1 - y[c]) * log(sigmoid(-x[c])))`. Shapes: input and target
+    (N, C) or (C), `weight` (C), result () or (N) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class CosineEmbeddingLoss(_Loss):
-    """Computes `1 - cos(x1, x2)` where y = 1 and `max(0, cos(x1, x2) - margin)` where y = -1. Shapes: inputs (N, D) or (D), target (N) or (), result
-    () or that of the target with reduction none."""
+    """Computes `1 - cos(x1, x2)` where y = 1 and `max(0, cos(x1, x2) - margin)` where y = -1. Shapes: inputs (N, D) or (D), target (N) or
+    (), result () or that of the target with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -332,8 +381,11 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """Computes `max(0, -y * (x1 - x2) + margin)` for targets y of 1, if x1 should rank higher, and -1. Shapes: inputs and target (N) or (), result ()
-    or (N) with reduction none."""
+    """Computes `max(0, -y * (x1 - x2) + margin)` for targets y of 1, if x1 should rank higher, and -1. Shapes: inputs and target (N) or (),
+    result () or (N) with `reduction="none"`.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     __constants__ = ["margin", "reduction"]
 
@@ -346,8 +398,12 @@ class MarginRankingLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Computes `sum over i != y of max(0, weight[y] * (margin - x[y] + x[i]))^p / C` for p = 1 or 2. Shapes: input (N, C) or (C), target (N) or (),
-    `weight` (C), result () or that of the target with reduction none. Raises ValueError for other p and weights of other dimensions."""
+    """Computes `sum over i != y of max(0, weight[y] * (margin - x[y] + x[i]))^p / C` for p = 1 or 2. Shapes: input (N, C) or (C), target
+    (N) or (), `weight` (C), result () or that of the target with `reduction="none"`. Raises ValueError for other p and weights of other
+    dimensions.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     __constants__ = ["p", "margin", "reduction"]
 
@@ -372,9 +428,12 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """Computes `max(0, d(a, p) - d(a, n) + margin)` with d the p-norm of the difference plus `eps`. With `swap` d(p, n) counts where it is smaller
-    than d(a, n). Shapes: anchor, positive and negative (N, D) or (D), result () or (N) with reduction none. Raises ValueError unless `margin` is
-    positive."""
+    """Computes `max(0, d(a, p) - d(a, n) + margin)` with d the p-norm of the difference plus `eps`. With `swap` d(p, n) counts where it is
+    smaller than d(a, n). Shapes: anchor, positive and negative (N, D) or (D), result () or (N) with `reduction="none"`. Raises ValueError
+    unless `margin` is positive.
+
+    `reduction` is "mean", "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
+    """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 
@@ -399,7 +458,10 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss with any distance: `distance_function(x, y)`, which returns (N), is `PairwiseDistance` by default."""
+    """TripletMarginLoss with any distance: `distance_function(x, y)`, which returns (N), is `PairwiseDistance` by default.
+
+    `reduction` is "mean", "sum" or "none".
+    """
 
     __constants__ = ["margin", "swap", "reduction"]
 
@@ -432,8 +494,10 @@ class CTCLoss(_Loss):
     """Computes the negative log-probability of target sequences, summed over all alignments with the input (Graves et al., 2006).
 
     Shapes: log_probs (T, N, C) or (T, C), of log-probabilities; targets (N, S), or concatenated (sum of target_lengths); input_lengths and
-    target_lengths (N) or (); result () or (N) with reduction none. `blank` is the class between labels. The mean divides by the target lengths, then
-    averages. With `zero_infinity` infinite losses, of targets longer than their input, are zero, and so are their gradients.
+    target_lengths (N) or (); result () or (N) with `reduction="none"`. `blank` is the class between labels. The mean divides by the target
+    lengths, then averages. With `zero_infinity` infinite losses, of targets longer than their input, are zero, and so are their gradients.
+
+    `reduction` is "mean", "sum" or "none".
     """
 
     __constants__ = ["blank", "reduction"]

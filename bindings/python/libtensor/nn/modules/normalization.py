@@ -42,7 +42,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """LocalResponseNorm for images (N, C, H, W) only, under the name of Lua Torch. Raises ValueError for inputs of other dimensions."""
+    """Applies LocalResponseNorm to images (N, C, H, W). Raises ValueError for inputs with another number of dimensions."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)

@@ -251,21 +251,23 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Computes the largest element of each window of images, whose steps are drawn at random so that the output has a given size (Graham,
-    2015).
+    """Computes the largest element of each window of images. The distances between windows are random, so that the output has a given size
+    (Graham, 2015).
 
-    Either `output_size`, or `output_ratio`, the ratio of output to input between 0 and 1, is required; each is one value or a pair. Shapes:
-    input (N, C, H, W) or (C, H, W), output (N, C, *output_size). With `return_indices` the result is the pair of the elements and their
-    indices. Raises ValueError for other options.
+    Either `output_size` or `output_ratio`, the ratio of output to input sizes, is required; each is one value or a pair. Shapes: input (N,
+    C, H, W) or (C, H, W), output (N, C, *output_size). With `return_indices` the result is the pair of the elements and their indices.
+    Raises ValueError for both or neither, and for ratios outside of (0, 1).
     """
 
     _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Computes the largest element of each window of volumes, whose steps are drawn at random so that the output has a given size.
+    """Computes the largest element of each window of volumes. The distances between windows are random, so that the output has a given
+    size.
 
-    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, *output_size). The options are those of FractionalMaxPool2d, one value or three.
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, *output_size). The options are those of FractionalMaxPool2d, one value or
+    three.
     """
 
     _dims, _function = 3, staticmethod(F.fractional_max_pool3d)
