@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from typing import Any
 
 from .._base import dtypes
 from .._base.device import device as _device
+from .._base.errors import failure
 from .._base.library import Device, Scalar, bind
 from .owner import Generator
 from .results import wrap
@@ -15,6 +17,7 @@ from .tensor import Tensor
 
 NONE, TENSOR, INT, FLOAT, BOOL, COMPLEX, STRING, DTYPE, LAYOUT, FORMAT, DEVICE, GENERATOR = range(12)
 TENSORS, INTS, FLOATS, BOOLS, SCALARS, UINT, STRINGS = range(12, 19)
+ARRAYS: dict[int, Any] = {INTS: c_int64, FLOATS: c_double, BOOLS: c_bool}
 
 
 class Content(ctypes.Union):
@@ -28,6 +31,9 @@ class Value(ctypes.Structure):
 
 
 c_free = bind("tensor_value_free", POINTER(Value))
+c_new_handle = bind("tensor_new_handle", c_void_p, POINTER(c_void_p))
+c_malloc = ctypes.CDLL(None).malloc
+c_malloc.restype, c_malloc.argtypes = c_void_p, [ctypes.c_size_t]
 
 
 class Unsupported(Exception):
@@ -87,6 +93,66 @@ def set_value(value: Value, given: Any, kept: list[Any]) -> None:
         _set_list(value, given, kept)
     else:
         raise Unsupported
+
+
+def _read_scalar(item: Scalar) -> Any:
+    if item.kind == 1:
+        return bool(item.value.i)
+    if item.kind == 3:
+        return item.value.f.re
+    return complex(item.value.f.re, item.value.f.im) if item.kind == 4 else item.value.i
+
+
+def _borrow_tensor(handle: int | None) -> Tensor | None:
+    if handle is None:
+        return None
+    made = c_void_p()
+    status = c_new_handle(handle, byref(made))
+    if status:
+        raise failure(status)
+    return wrap(made.value)  # type: ignore[no-any-return]
+
+
+def borrow_value(value: Value) -> Any:
+    """Returns the object of an argument that a function of Python receives from the library. Tensors have another handle."""
+    kind, content = value.kind, value.content
+    if kind == TENSOR:
+        return _borrow_tensor(content.p)
+    if kind == TENSORS:
+        handles = ctypes.cast(content.p, POINTER(c_void_p))
+        return [_borrow_tensor(handles[i]) for i in range(value.length)]
+    if kind == SCALARS:
+        return [_read_scalar(item) for item in ctypes.cast(content.p, POINTER(Scalar))[: value.length]]
+    if kind in ARRAYS:
+        return list(ctypes.cast(content.p, POINTER(ARRAYS[kind]))[: value.length])
+    if kind == LAYOUT:
+        return dtypes.LAYOUTS[content.e]
+    if kind == FORMAT:
+        return dtypes.FORMATS[content.e]
+    if kind == DEVICE:
+        return object.__new__(_device)._set(content.d)
+    return read_value(value)
+
+
+def give_value(value: Value, given: Any, hand: Callable[[Tensor], int]) -> None:
+    """Stores a result of a function of Python, whose tensors `hand` makes handles of. Raises TypeError for other classes than tensors, lists of
+    these and numbers."""
+    if isinstance(given, Tensor):
+        value.kind, value.content.p = TENSOR, hand(given)
+    elif isinstance(given, list | tuple) and all(isinstance(item, Tensor) for item in given):
+        array = c_malloc(8 * len(given) + 8)
+        value.kind, value.length, value.content.p = TENSORS, len(given), array
+        handles = ctypes.cast(array, POINTER(c_void_p))
+        for i in range(len(given)):
+            handles[i] = None
+        for i, item in enumerate(given):
+            handles[i] = hand(item)
+    elif given is None or isinstance(given, bool | int | float | complex):
+        set_value(value, given, [])
+    else:
+        raise TypeError(
+            f"the function of an operator returned an object of type {type(given).__name__}; return a tensor, a list of tensors or a number"
+        )
 
 
 def take_result(value: Value) -> Any:

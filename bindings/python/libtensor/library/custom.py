@@ -228,7 +228,7 @@ def register_autograd(op: Any, backward: Fn, /, *, setup_context: Fn | None = No
 
 def register_vmap(op: Any, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
     """Registers the vmap rule of an operator: `func(info, in_dims, *args)` returns the results and their batch dimensions. Without a rule,
-    the operators that the kernel calls are batched.
+    the operator is called for each batch element.
 
     Raises RuntimeError if there is no such operator.
     """
@@ -358,7 +358,7 @@ class Library:
         """Removes the operators of a namespace that this object defines."""
         if self.kind == "DEF":
             Library._defined.discard(self.ns)
-            _operators.namespaces.pop(self.ns, None)
+            _operators.remove_namespace(self.ns)
 
 
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_bool
 from typing import Any
 
 from .._base import overrides
 from .._base.dtypes import dtype as _dtype
 from .._base.dtypes import strided as _strided
+from .._base.library import getter
 from .._base.overrides import NOBODY
 from .._core.autocast import autocast, is_autocast_enabled
 from .._core.modes import is_grad_enabled, no_grad
 from .._core.tensor import Tensor
 from .._gradients.function import Function
+from .published import publish, withdraw
 from .schemas import Schema
 
 __all__ = ["MissingOperator", "OpNamespace", "OpOverload", "OpOverloadPacket", "find", "find_registrable", "implement", "namespaces"]
 
 namespaces: dict[str, dict[str, OpOverloadPacket]] = {}
+is_transforming = getter("tensor_is_transforming", c_bool)
 loaded_libraries: set[str] = set()  # files that ops.load_library recorded
 DEFAULT = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
 KEYS = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta", "XPU": "xpu", "MPS": "mps"}
@@ -157,6 +161,13 @@ def _each(op: OpOverload, info: Any, dims: Sequence[int | None], structure: _Str
     return (stacked[0], 0) if len(op.schema.returns) == 1 and op.schema.returned != "Tensor[]" else (stacked, (0,) * len(stacked))
 
 
+def _is_mapped(tensors: Sequence[Tensor]) -> bool:
+    """Returns whether a transform of vmap maps over one of the tensors."""
+    from .._gen import gen_functions as f
+
+    return is_transforming() and any(f.vmap_level(t) for t in tensors)
+
+
 def _address(t: Tensor) -> int:
     """The address of a tensor's memory; 0 where it has none, or where it is a transform's."""
     is_plain = t.layout is _strided and t.numel() > 0 and t.device.type != "meta"
@@ -185,6 +196,7 @@ class OpOverload:
         self.casts: dict[str, _dtype] = {}
         self.disabled: set[str] = set()
         self.is_alias_checked = is_alias_checked
+        self.definition: int | None = None  # in the library's table
         self.is_fixed = False  # registrations are ignored: the operator is libtensor's, in place of a package's
         self.namespace, _, self.op_name = qualname.partition("::")
         self.__name__ = f"{self.op_name}.{overload}"
@@ -225,7 +237,7 @@ class OpOverload:
                 return self.run(values)
             with no_grad():
                 return self.run(values)
-        if self.batched is not None or is_recorded and not is_composite:
+        if self.batched is not None or not is_composite and (is_recorded or _is_mapped(tensors)):
             made = _Recorded.apply(_Structure(self, values), *tensors)
             return list(made) if self.schema.returned == "Tensor[]" else made
         return self.run(values)
@@ -364,6 +376,10 @@ class OpNamespace:
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
         found = namespaces.get(self._name, {}).get(name)
+        if found is None and not name.startswith("__"):
+            from .shared import find_shared
+
+            found = find_shared(f"{self._name}::{name}")
         if found is None and _is_missing(self._name, name):
             found = MissingOperator(f"{self._name}::{name}")
         if found is None:
@@ -371,7 +387,9 @@ class OpNamespace:
         return found
 
     def __dir__(self) -> list[str]:
-        return sorted(namespaces.get(self._name, ()))
+        from .shared import list_shared
+
+        return sorted({*namespaces.get(self._name, ()), *list_shared(self._name)})
 
 
 def define(qualname: str, overload: str, schema: Schema, is_alias_checked: bool) -> OpOverload:
@@ -379,8 +397,19 @@ def define(qualname: str, overload: str, schema: Schema, is_alias_checked: bool)
     namespace, _, name = qualname.partition("::")
     packet = namespaces.setdefault(namespace, {}).setdefault(name, OpOverloadPacket(qualname))
     op = OpOverload(qualname, overload, schema, is_alias_checked)
+    before = packet._overloads.get(overload)
+    if before is not None:
+        withdraw(before.definition)
+    op.definition = publish(f"{qualname}{'' if overload == 'default' else '.' + overload}{schema.signature()}", op.call)
     packet._overloads[overload] = op
     return op
+
+
+def remove_namespace(name: str) -> None:
+    """Removes the operators of a namespace."""
+    for packet in namespaces.pop(name, {}).values():
+        for op in packet._overloads.values():
+            withdraw(op.definition)
 
 
 def implement(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
