@@ -1295,7 +1295,7 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 // Dtypes: integers and floats. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator);
 
-// Sets the seed of the default generator, and resets it.
+// Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
 TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
 
 // Returns the default generator, which random functions use if none is given (new reference).

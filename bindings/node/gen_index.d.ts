@@ -13015,7 +13015,7 @@ export function dirichletGrad(x: TensorLike, alpha: TensorLike, total: TensorLik
 export function dirichletGradAsync(x: TensorLike, options: { alpha: TensorLike; total: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function dirichletGradAsync(x: TensorLike, alpha: TensorLike, total: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Sets the seed of the default generator, and resets it.
+ * Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
  */
 export function manualSeed(seed: Int): void;
 /**

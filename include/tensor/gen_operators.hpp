@@ -10219,7 +10219,7 @@ inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generat
   return self;
 }
 
-// Sets the seed of the default generator, and resets it.
+// Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
 inline void manual_seed(Int seed) {
   detail::check(::tensor_manual_seed(seed));
 }

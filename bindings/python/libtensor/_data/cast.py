@@ -23,6 +23,9 @@ NAMES = {"dtype", "device", "tensor", "non_blocking", "copy", "memory_format"}
 def to(self, *args, **kwargs):
     """Returns the tensor with another dtype or device, or with those of another tensor; `self` if nothing changes.
 
+    to(dtype), to(device, dtype=None) and to(other) accept `non_blocking`, `copy` and `memory_format`. `copy=True` returns a copy in any case.
+    `non_blocking` copies between page-locked memory and CUDA devices asynchronously.
+
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
     """
@@ -52,15 +55,23 @@ def to(self, *args, **kwargs):
     return self if not kwargs.get("copy") and made.is_set_to(self) and made.dtype is self.dtype else made
 
 
+def losses(dtype):
+    """Returns a sentence about the values that a dtype does not represent."""
+    if dtype is _dtypes.bool_:
+        return "Elements other than 0 become True."
+    if dtype.is_complex:
+        return "Real numbers become the real part."
+    return ("" if dtype.is_floating_point else "Fractions are truncated, and integers out of range wrap around. ") + "Imaginary parts are discarded."
+
+
 def cast(name, dtype):
     def method(self, memory_format=None):
         return to(self, dtype) if memory_format is None else to(self, dtype, memory_format=memory_format)
 
     method.__name__ = name
     method.__doc__ = (
-        f"Returns the tensor converted to {dtype}: `self` if it has this dtype, otherwise a copy.\n\n"
-        "`memory_format` defaults to preserve_format: the order of the dimensions in memory is that of `self`. Integers wrap around, and\n"
-        "fractions are truncated."
+        f"Returns the tensor converted to {dtype}: `self` if it has this dtype, otherwise a copy. {losses(dtype)}\n\n"
+        "`memory_format` defaults to preserve_format: the order of the dimensions in memory is that of `self`."
     )
     return method
 

@@ -196,7 +196,7 @@ def _polygamma(self, n):
 
 
 def _polygamma_(self, n):
-    """`polygamma` in place."""
+    """Replaces each element by the `n`-th derivative of digamma: `polygamma` in place."""
     return _f.polygamma(n, self, out=self)
 
 

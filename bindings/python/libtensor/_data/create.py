@@ -145,7 +145,8 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """Returns a one-dimensional tensor that shares the memory of an object with the buffer protocol.
 
-    It has `count` elements (-1: all) from byte `offset` on.
+    It has `count` elements (-1: all) from byte `offset` on, and keeps the object alive. The tensor of a read-only buffer is read-only. Raises
+    ValueError for empty buffers, an `offset` or `count` beyond the buffer, and a number of bytes that is not a multiple of the element size.
 
     >>> torch.frombuffer(bytearray(b"abcd"), dtype=torch.uint8, offset=2)
     tensor([ 99, 100], dtype=torch.uint8)

@@ -31,7 +31,12 @@ def bound(name, value, least):
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """Sets how tensors are printed; `profile` is default, short or full. `threshold` and `linewidth` can be fractions or infinite.
+    """Sets how tensors are printed. Omitted options do not change, except `sci_mode`.
+
+    `precision` is the number of digits after the decimal point (4). Tensors of more than `threshold` elements (1000) are abbreviated to
+    `edgeitems` elements (3) at the ends of each dimension. Lines have at most `linewidth` characters (80). `sci_mode` enables or disables
+    scientific notation; None (the default) chooses it by the values. `profile` sets these options together: "default", "short" or "full"
+    (without abbreviation).
 
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.2345])

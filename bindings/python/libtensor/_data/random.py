@@ -29,18 +29,18 @@ class Generator:
         return _f.generator_engine(self)
 
     def manual_seed(self, seed):
-        """Restarts the generator from `seed`, and returns it."""
+        """Sets the seed, and returns the generator."""
         if not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed(): the seed must be an int, not {type(seed).__name__}")
         _f.generator_manual_seed(self, seed_number(seed))
         return self
 
     def seed(self):
-        """Restarts the generator from a seed of the operating system, and returns the seed."""
+        """Sets the seed to a random number from the operating system, and returns the seed."""
         return _f.generator_seed(self) & (2**64 - 1)
 
     def initial_seed(self):
-        """Returns the last seed."""
+        """Returns the seed that was set last."""
         return _f.generator_initial_seed(self) & (2**64 - 1)
 
     def get_state(self):
@@ -109,7 +109,7 @@ def default():
 
 
 def manual_seed(seed):
-    """Restarts the default generator from `seed`, and returns it.
+    """Sets the seed of the default generators of the CPU and of CUDA devices, and returns the generator of the CPU.
 
     >>> _ = torch.manual_seed(7)
     >>> torch.initial_seed()
@@ -119,12 +119,12 @@ def manual_seed(seed):
 
 
 def seed():
-    """Restarts the default generator from a seed of the operating system, and returns the seed."""
+    """Sets the seed of the default generators to a random number from the operating system, and returns the seed."""
     return default().seed()
 
 
 def initial_seed():
-    """Returns the last seed of the default generator.
+    """Returns the seed that was set last for the default generator.
 
     >>> _ = torch.manual_seed(7)
     >>> torch.initial_seed()

@@ -20,33 +20,33 @@ def generators():
 
 
 def manual_seed(seed):
-    """Restarts the current device's generator from `seed`; without a device it has no effect."""
+    """Sets the seed of the current device's generator; without a device it has no effect."""
     seed = seed_number(seed)
     if _asked.is_available():
         _f.generator_manual_seed(_generator(), seed)
 
 
 def manual_seed_all(seed):
-    """Restarts the generators of all devices from `seed`."""
+    """Sets the seed of the generators of all devices."""
     seed = seed_number(seed)
     for generator in generators():
         _f.generator_manual_seed(generator, seed)
 
 
 def seed():
-    """Restarts the current device's generator from a seed of the operating system; without a device it has no effect."""
+    """Sets the seed of the current device's generator to a random number from the operating system; without a device it has no effect."""
     if _asked.is_available():
         _generator().seed()
 
 
 def seed_all():
-    """Restarts the generators of all devices from one seed of the operating system."""
+    """Sets the seeds of the generators of all devices to one random number from the operating system."""
     if _asked.is_available():
         manual_seed_all(_generator().seed())
 
 
 def initial_seed():
-    """Returns the last seed of the current device's generator."""
+    """Returns the seed that was set last for the current device's generator."""
     return _generator().initial_seed()
 
 

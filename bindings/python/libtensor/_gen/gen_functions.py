@@ -8763,7 +8763,7 @@ def geometric_(input, p, *, generator=None):
 
 @_operator("manual_seed")
 def manual_seed(seed):
-    """Sets the seed of the default generator, and resets it."""
+    """Sets the seed of the default generators of the CPU and of CUDA devices, and resets them."""
 
 
 @_operator("default_generator default_generator.device")

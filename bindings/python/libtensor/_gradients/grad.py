@@ -89,7 +89,7 @@ class Tensor:
         return _f.output_nr(self)
 
     def is_inference(self):
-        """Whether the tensor was created in inference_mode().
+        """Returns whether the tensor was created in inference_mode().
 
         >>> torch.ones(1).is_inference()
         False
@@ -162,11 +162,16 @@ class Tensor:
         raise undeletable("_backward_hooks", "call remove() of the hook's handle")
 
     def detach_(self):
-        """Detaches the tensor from the graph in place, and returns it."""
+        """Detaches the tensor from the autograd graph in place, and returns it. Raises RuntimeError for views."""
         return _f.detach_(self)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Adds the gradients of the tensor to `grad` of the leaves that it depends on, or only of `inputs`.
+        """Computes the gradients of the leaves that the tensor depends on, and adds them to their attribute `grad`; with `inputs`, only to
+        those of `inputs`.
+
+        `gradient` is the gradient with respect to this tensor; it defaults to 1 for tensors of one element, and is required for others.
+        `create_graph` adds the operations of the backward pass to the autograd graph. `retain_graph`, by default the value of `create_graph`, keeps
+        the saved tensors for another backward pass.
 
         >>> x = torch.ones(2, requires_grad=True)
         >>> (x * x).sum().backward()

@@ -233,7 +233,7 @@ def restricts(weights_only, pickle_module):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, progress=False, **pickle_load_args):
     """Loads an object from a file in any of PyTorch's formats.
 
-    `f` is a path or a file object with read(): of several consecutive files in a seekable one, each call loads the next. `map_location`
+    `f` is a path or a file object with read(). From a seekable file object that contains several files, each call loads the next one. `map_location`
     selects the device of tensors: a device for all, a dict of devices, or a function of a storage on the CPU and its saved location that
     returns a storage, or None for the saved location. With `mmap` the file at a path is mapped: bytes are read when they are used,
     checksums are not verified, writes stay in this process, and the file must not be truncated.

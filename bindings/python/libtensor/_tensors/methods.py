@@ -82,7 +82,15 @@ class Tensor:
             return given_to(cls, itself(self))
 
     def set_(self, *args, **kwargs):
-        """Makes the tensor a view of a storage or of another tensor's storage: see _f.set_."""
+        """Makes the tensor a view of other memory in place, and returns it.
+
+        set_(): an empty tensor with a new storage. set_(tensor): the storage, shape and strides of a tensor of the same dtype.
+        set_(storage): a 1-D view of the whole storage. set_(source, storage_offset, size, stride=()): a view of a storage, or of the storage of
+        a tensor, with the given geometry in elements; strides default to contiguous. A geometry outside of the storage raises RuntimeError.
+
+        >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
+        tensor([2., 3.])
+        """
         if args:
             args = (untyped(args[0], self.dtype), *args[1:])
         elif "source" in kwargs:
@@ -323,7 +331,11 @@ class Tensor:
         return made.contiguous() if order == "C" else made
 
     def numpy(self, *, force=False):
-        """Returns a NumPy array that shares the memory of the tensor."""
+        """Returns a NumPy array that shares the memory of the tensor.
+
+        Raises RuntimeError for a tensor that requires grad or is a lazy conjugate, and TypeError for one that is not on the CPU. With `force`, such a
+        tensor is first detached, copied to the CPU and resolved.
+        """
         return _dlpack.to_numpy(self, force)
 
     to_numpy = numpy  # matplotlib and others recognize arrays by it
@@ -359,11 +371,11 @@ class Tensor:
         return _interop.strides(self)
 
     def conjugate(self):
-        """conj(), under NumPy's name."""
+        """Returns the complex conjugate, as `conj` does; this is NumPy's name of it."""
         return _f.conj(self)
 
     def tobytes(self):
-        """The bytes of the elements in row-major order, a copy, whatever the strides and the device are; the same as bytes(tensor).
+        """Returns a copy of the elements in row-major order as bytes, for any strides and device: the same as bytes(tensor).
 
         >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8).t().tobytes()
         b'\\x01\\x03\\x02\\x04'

@@ -79,7 +79,8 @@ def tanh(input):
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """Returns `exp(x) / sum(exp(x))` along `dim`, computed relative to the largest element to avoid overflow. `dtype` is the dtype of the computation
-    and the result.
+    and the result. Without `dim` (deprecated), a warning is issued, and `dim` is 0 for tensors with
+    0, 1 or 3 dimensions, and 1 for others.
 
     >>> torch.nn.functional.softmax(torch.tensor([1., 1.]), dim=0)
     tensor([0.5000, 0.5000])
@@ -89,6 +90,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """Returns the logarithm of `softmax` along `dim`, computed without cancellation. `dtype` is the dtype of the computation and the result.
+    Without `dim` (deprecated), a warning is issued, and `dim` is 0 for tensors with 0, 1 or 3 dimensions, and 1 for others.
 
     >>> torch.nn.functional.log_softmax(torch.tensor([1., 1.]), dim=0)
     tensor([-0.6931, -0.6931])
@@ -98,6 +100,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """Returns `softmax(-input)` along `dim`. `dtype` is the dtype of the computation and the result.
+    Without `dim` (deprecated), a warning is issued, and `dim` is 0 for tensors with 0, 1 or 3 dimensions, and 1 for others.
 
     >>> torch.nn.functional.softmin(torch.tensor([1., 1.]), dim=0)
     tensor([0.5000, 0.5000])
