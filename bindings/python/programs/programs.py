@@ -562,7 +562,7 @@ import tempfile, torch
 from sentence_transformers import SentenceTransformer, losses, models, util
 from transformers import BertConfig, BertModel, BertTokenizerFast
 torch.manual_seed(0); folder = tempfile.mkdtemp(); words = "[PAD] [UNK] [CLS] [SEP] [MASK] the cat sat on a mat dog ran".split()
-open(folder + "/vocab.txt", "w").write("\n".join(words)); BertTokenizerFast(folder + "/vocab.txt").save_pretrained(folder)
+open(folder + "/vocab.txt", "w").write("\\n".join(words)); BertTokenizerFast(folder + "/vocab.txt").save_pretrained(folder)
 BertModel(BertConfig(vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)).save_pretrained(folder)
 model = SentenceTransformer(modules=[models.Transformer(folder), models.Pooling(16, pooling_mode="mean"), models.Normalize()], device="cpu")
 texts = ["the cat sat", "the cat sat", "a dog ran on the mat"]; x = model.encode(texts, convert_to_tensor=True); similar = model.similarity(x, x)
