@@ -210,6 +210,17 @@ static PyObject *operate(const function *f, PyObject *const *args, bool reflecte
   return result;
 }
 
+// -tensor. A mode receives the function, which is `fallback`, not the method.
+PyObject *negates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  const function *f = (const function *)self;
+  if (!f->s->intercepting) return call(self, args, flagged, names);
+  PyObject *keywords = dictionary(args + count_of(flagged), names);
+  if (names && !keywords) return NULL;
+  PyObject *result = PyObject_VectorcallDict(f->fallback, args, flagged, keywords);
+  if (keywords) Py_DecRef(keywords);
+  return result;
+}
+
 PyObject *operates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   if (count_of(flagged) == 2 && !names) return operate(f, args, false);

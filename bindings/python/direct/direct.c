@@ -266,13 +266,13 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
                                  PyObject *tuple) {
   static const vectorcall calls[] = {call,   operates,    reflects,         subscript,
                                      assign, make_tensor, make_of_sequence, receive,
-                                     lend,   apply,       switches};
+                                     lend,   apply,       switches,         negates};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = calls[how], f->overridable = overridable;
   f->first = how == SUBSCRIPTS ? 2 : 0;
   f->name = held(name), f->fallback = held(fallback);
-  *(how == CALLS ? &f->explains : &f->other) = held(explains);
+  *(how == CALLS || how == NEGATES ? &f->explains : &f->other) = held(explains);
   f->tuple = (PyTypeObject *)held(tuple == &_Py_NoneStruct ? (PyObject *)&PyTuple_Type : tuple);
   if (!*operators) return (PyObject *)f;
   f->overloads = calloc(MOST_OVERLOADS, sizeof *f->overloads);

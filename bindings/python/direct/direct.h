@@ -117,8 +117,8 @@ enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // Kinds of callables, in order: a function; a binary operator, and its reflected form; __getitem__
 // and __setitem__; tensor(data, dtype=), and the conversion of any sequence to a tensor; the import
-// of a DLPack capsule, and the method __dlpack__; the class method that calls a Function; and a
-// function with a flag, inplace, after its other positional arguments.
+// of a DLPack capsule, and the method __dlpack__; the class method that calls a Function; a
+// function with a flag, inplace, after its other positional arguments; and a unary operator.
 enum {
   CALLS,
   OPERATES,
@@ -130,7 +130,8 @@ enum {
   RECEIVES,
   LENDS,
   APPLIES,
-  SWITCHES
+  SWITCHES,
+  NEGATES
 };
 
 // The arguments of one call.
@@ -284,6 +285,7 @@ PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args
 
 // Vectorcalls.
 PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *negates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *operates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *reflects(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *assign(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);

@@ -15,9 +15,17 @@ def gradients(run):
     return out.tolist(), w.grad.tolist(), x.grad.tolist()
 
 
-@pytest.mark.parametrize("reentrant", [False, True, None])
+@pytest.mark.parametrize("reentrant", [False, True])
 def test_gradients_are_those_without(reentrant):
     assert gradients(lambda f, x: checkpoint(f, x, use_reentrant=reentrant)) == gradients(lambda f, x: f(x))
+
+
+def test_the_default_is_reentrant_with_a_warning():
+    weight = torch.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
+        assert not checkpoint(lambda x: x * weight, torch.ones(2)).requires_grad
+    with pytest.warns(UserWarning, match="use_reentrant=True is used"):
+        assert gradients(checkpoint) == gradients(lambda f, x: f(x))
 
 
 @pytest.mark.parametrize("reentrant", [False, True])
@@ -287,9 +295,7 @@ def test_helpers_of_checkpoints():
         module.detach_variable([x])
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         module.check_backward_validity([torch.ones(1)])
-    with pytest.warns(UserWarning, match="policies are ignored"):
-        first, second = module.create_selective_checkpoint_contexts(lambda *a: module.CheckpointPolicy.MUST_SAVE)
-    with first, second, module.set_checkpoint_debug_enabled(True):
+    with module.set_checkpoint_debug_enabled(True):
         assert module.get_device_states(x) == ([], [])
 
 

@@ -114,8 +114,8 @@ def saved_tensor(node, argument, place):
     return made
 
 
-class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr"))):
-    """An edge of the graph: a node and an output number."""
+class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr", "ownership_token"), defaults=(None,))):
+    """An edge of the graph: a node and an output number. `ownership_token` is None: the node keeps the graph alive."""
 
     __slots__ = ()
 

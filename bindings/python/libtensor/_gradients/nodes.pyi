@@ -29,3 +29,4 @@ class SavedTensor:
 class GradientEdge(NamedTuple):
     node: Node
     output_nr: int
+    ownership_token: None = None

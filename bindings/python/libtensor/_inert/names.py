@@ -11,8 +11,7 @@ from .._base.overrides import NOBODY, dispatch, hook
 from .._core.tensor import Tensor
 from .._data.create import tensor
 from .._gen import gen_functions as _f
-from .._gen import gen_nn_functional as _nn
-from . import refuse
+from . import losses, refuse
 from .compilation import compile
 
 ROOT = __name__.partition(".")[0]
@@ -321,8 +320,7 @@ NAMED = {name: globals()[name] for name in PUBLIC.split()}
 NAMED |= {"math": math, "os": os, "sys": sys, "torch": sys.modules[ROOT]}
 NAMED |= {"has_lapack": True, "has_mkl": False, "has_openmp": False, "has_spectral": True}
 NAMED |= {"legacy_contiguous_format": contiguous_format, "compile": compile}
-NAMED |= {name: getattr(_nn, name) for name in ("binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "hinge_embedding_loss")}
-NAMED |= {name: getattr(_nn, name) for name in ("margin_ranking_loss", "triplet_margin_loss", "cosine_embedding_loss")}
+NAMED |= {name: getattr(losses, name) for name in losses.__all__}
 _refused = {"__name__": ROOT}
 refuse(
     _refused,

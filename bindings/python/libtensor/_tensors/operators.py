@@ -1,7 +1,7 @@
 """Python's operator methods of Tensor."""
 
 from .._base import overrides as _overrides
-from .._base.direct import OPERATES, REFLECTS, convert, function
+from .._base.direct import NEGATES, OPERATES, REFLECTS, convert, function
 from .._base.errors import invertible
 from .._core.convert import NUMBERS, foreign, number
 from .._core.match import is_operand
@@ -68,9 +68,9 @@ def binary(name, operator, numbers=True, reflected=False):
 def unary(name, operator):
     """Defines the operator method of Tensor for a function of one operand."""
     if name == "__invert__":  # operators that require integers raise TypeError
-        add(name, function(name, operator.operators, fallback=inverted, explains=invertible), operator, of_one)
+        add(name, function(name, operator.operators, NEGATES, fallback=inverted, explains=invertible), operator, of_one)
     else:
-        add(name, function(name, operator.operators, fallback=operator), operator, of_one)
+        add(name, function(name, operator.operators, NEGATES, fallback=operator), operator, of_one)
 
 
 def inverted(self):

@@ -178,8 +178,12 @@ def _address(t: Tensor) -> int:
 
 
 def take_over(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns the result of __torch_function__ of an argument that is no tensor; NOBODY without one."""
-    is_taken = any(not isinstance(value, Tensor) and overrides.hook(value) is not None for value in overrides.values(args, kwargs))
+    """Returns the result of a mode, which receives overloads, or of __torch_function__ of an argument that is no tensor; NOBODY without one."""
+    is_taken = (
+        bool(overrides.state.modes)
+        and isinstance(op, OpOverload)
+        or any(not isinstance(value, Tensor) and overrides.hook(value) is not None for value in overrides.values(args, kwargs))
+    )
     return overrides.dispatch(op, args, kwargs) if is_taken else NOBODY
 
 

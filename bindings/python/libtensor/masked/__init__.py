@@ -89,17 +89,17 @@ def amin(input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype:
 def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Returns the index of the largest of the selected elements."""
+    """Returns the index of the largest of the selected elements, in the dtype of the input or `dtype`, as in PyTorch."""
     input = _cast(input, dtype)
-    return torch.argmax(_fill(input, mask, _least(input)), dim, keepdim=bool(keepdim))
+    return torch.argmax(_fill(input, mask, _least(input)), dim, keepdim=bool(keepdim)).to(input.dtype)
 
 
 def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """Returns the index of the smallest of the selected elements."""
+    """Returns the index of the smallest of the selected elements, in the dtype of the input or `dtype`, as in PyTorch."""
     input = _cast(input, dtype)
-    return torch.argmin(_fill(input, mask, _greatest(input)), dim, keepdim=bool(keepdim))
+    return torch.argmin(_fill(input, mask, _greatest(input)), dim, keepdim=bool(keepdim)).to(input.dtype)
 
 
 def _count(input: Tensor, dim: Dim, mask: Tensor | None) -> Tensor:

@@ -4,6 +4,7 @@ import enum
 import warnings
 from contextlib import contextmanager, nullcontext
 from functools import wraps
+from importlib import import_module
 from threading import local
 
 from .._core.autocast import autocast_as, autocast_state
@@ -69,6 +70,13 @@ def checkpoint(
             return checkpointed
 
         return decorate
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly; without it, use_reentrant=True is used. "
+            "use_reentrant=False is recommended",
+            stacklevel=2,
+        )
+        use_reentrant = True
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
     if use_reentrant:
@@ -82,10 +90,19 @@ def checkpoint(
     before, again = context_fn()
     stops = early_stop if early.stops is None else early.stops
     call = Call(function, args, kwargs, preserve_rng_state, again, determinism_check == "default", stops)
-    with saved_tensors_hooks(call.pack, call.unpack) if is_grad_enabled() else nullcontext(), before:
+    with saved_tensors_hooks(call.pack, call.unpack) if is_grad_enabled() else nullcontext(), call.as_current(), before:
         made = function(*args, **kwargs)
     call.ended = True
     return made
+
+
+class Current(local):
+    """The innermost call of checkpoint() on this thread whose function runs; None without one."""
+
+    call = None
+
+
+current = Current()
 
 
 class EarlyStop(local):
@@ -156,9 +173,22 @@ class Call:
         self.count, self.made, self.ended = 0, {}, False
         self.taken = {}  # the number of the backward pass that recomputed the saved tensors last, by their position
         self.given = [(t, t._version) for t in (*args, *kwargs.values()) if isinstance(t, Tensor) and not t.is_inference()]
+        self.watcher = None  # receives the saved tensors of an operator whose results a policy saves
+        self.keep = None  # keeps a saved tensor in the recomputation
+
+    @contextmanager
+    def as_current(self):
+        """A context manager in which the call is the current one."""
+        before, current.call = current.call, self
+        try:
+            yield
+        finally:
+            current.call = before
 
     def pack(self, t):
         self.count += 1
+        if self.watcher is not None:
+            self.watcher(t)
         return Saved(self.count - 1, like(t))
 
     def unpack(self, saved):
@@ -201,14 +231,17 @@ class Call:
             return t.detach()
 
         stop = Stop()
+        self.keep = keep
         try:
             keeping = saved_tensors_hooks(keep, lambda t: t)
-            with inference_mode(False), drawing_from(self.state), autocast_as(self.autocast), keeping, self.context:
+            with inference_mode(False), drawing_from(self.state), autocast_as(self.autocast), keeping, self.as_current(), self.context:
                 self.function(*self.args, **self.kwargs)
         except Stop as found:
             if found is not stop:  # the exception of an enclosing call
                 raise
             stop.__traceback__ = None  # which would keep the objects that the function refers to
+        finally:
+            self.keep = None
         if len(made) != self.count and (self.ended or len(made) < self.count):  # backward passes inside the function end before it does
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation: "
@@ -296,10 +329,33 @@ class CheckpointPolicy(enum.Enum):
     PREFER_CPU_OFFLOAD = 5
 
 
+class SelectiveCheckpointContext:
+    """The first argument of policies. `is_recompute` is False: a policy is called in the call of the function, and its recomputation follows the
+    decisions. `op_output` is the result of the operator.
+    """
+
+    def __init__(self, *, is_recompute, op_output=None):
+        self.is_recompute, self.op_output = is_recompute, op_output
+
+
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
-    """Returns two contexts without effect, after a warning: all operations of a checkpoint are recomputed, regardless of the policy."""
-    warnings.warn("create_selective_checkpoint_contexts: policies are ignored; all operations of a checkpoint are recomputed", stacklevel=2)
-    return noop_context_fn()
+    """Returns two contexts for `context_fn` of checkpoint(), in which the results of some operators are saved instead of recomputed.
+
+    `policy_fn_or_list` is a list of operators to save, such as `torch.ops.aten.mm.default`, or a function that returns a CheckpointPolicy or a bool
+    for `(ctx, op, *args, **kwargs)`; ctx is a SelectiveCheckpointContext. Operators that write to arguments are recomputed regardless of the
+    policy. A saved tensor that is changed in place before the recomputation raises RuntimeError unless `allow_cache_entry_mutation`. Bind the
+    arguments by functools.partial:
+
+    >>> import functools
+    >>> from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+    >>> x = torch.ones(2, 2, requires_grad=True)
+    >>> checkpoint(lambda x: (x @ x).exp(), x, use_reentrant=False, context_fn=contexts).sum().backward()
+    >>> x.grad[0, 0]
+    tensor(29.5562)
+    """
+    module = import_module("._selective_checkpoint", __package__)  # by name: it imports the operators, which import this module
+    return module.make_contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
 
 class DefaultDeviceType:

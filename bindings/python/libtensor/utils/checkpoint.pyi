@@ -35,6 +35,11 @@ class CheckpointPolicy(enum.Enum):
     MUST_CPU_OFFLOAD = 4
     PREFER_CPU_OFFLOAD = 5
 
+class SelectiveCheckpointContext:
+    is_recompute: bool
+    op_output: Any
+    def __init__(self, *, is_recompute: bool, op_output: Any = ...) -> None: ...
+
 class DefaultDeviceType:
     @staticmethod
     def set_device_type(device: str = ...) -> None: ...

@@ -257,7 +257,7 @@ class FlopCounterMode(Mode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
-        name = getattr(func, "__name__", "")
+        name = getattr(func, "__name__", "").partition(".")[0]
         places = ["Global", *dict.fromkeys(self._modules.called)]
         calls = _list_calls(name, args, kwargs, out)
         for call in calls:

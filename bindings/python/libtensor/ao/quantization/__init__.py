@@ -11,6 +11,8 @@ class QuantStub(Identity):
 
     def __init__(self, qconfig=None):
         super().__init__()
+        if qconfig:
+            self.qconfig = qconfig
 
 
 class DeQuantStub(QuantStub):

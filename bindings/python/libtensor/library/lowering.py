@@ -1,0 +1,211 @@
+"""Calls of functions as calls of ATen's overloads, for modes that receive operators (TorchDispatchMode).
+
+An overload that decomposes into others in PyTorch below autograd (a CompositeImplicit one, such as linear) is a rule of decompositions.py. Every
+other function is the overload of its name that its arguments fit.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import ops
+from .._core.tensor import Tensor
+from . import calls
+from .aten import AtenOverload
+from .decompositions import RULES
+from .schemas import Argument
+
+__all__ = ["Emit", "lower"]
+
+Emit = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+# Calls that are no operators: they read or change a tensor's autograd state or metadata, and run as they are.
+PLAIN = frozenset(
+    [
+        "requires_grad",
+        "set_requires_grad",
+        "requires_grad_",
+        "grad",
+        "grad_fn",
+        "set_grad",
+        "is_leaf",
+        "retain_grad",
+        "retains_grad",
+        "register_hook",
+        "name",
+        "output_nr",
+        "_version",
+        "data_ptr",
+        "untyped_storage",
+        "storage",
+        "__len__",
+        "__format__",
+        "__repr__",
+        "__dir__",
+        "__bool__",
+        "__index__",
+        "__int__",
+        "__float__",
+        "tolist",
+        "numpy",
+        "item",
+        "is_contiguous",
+        "size",
+        "stride",
+        "dim",
+        "numel",
+        "shape",
+        "dtype",
+        "device",
+        "layout",
+        "is_floating_point",
+        "is_complex",
+        "storage_offset",
+        "element_size",
+        "is_set_to",
+        "__array__",
+        "__dlpack__",
+        "__deepcopy__",
+        "__reduce_ex__",
+        "backward",
+        "autograd_grad",
+        "autograd_backward",
+        "is_conj",
+        "is_neg",
+        "is_inference",
+        "is_pinned",
+        "allclose",
+        "equal",
+        "is_same_size",
+        "result_type",
+    ]
+)
+# Names whose overload for tensors takes numbers: Python's numbers reach PyTorch's dispatcher as tensors.
+NUMBERS = frozenset(f"{name}{ending}" for name in ("add", "sub", "mul", "div", "true_divide", "bitwise_and", "bitwise_or") for ending in ("", "_"))
+RENAMED = {"true_divide": "div", "true_divide_": "div_", "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor"}
+RENAMED |= {"multiply": "mul", "subtract": "sub", "divide": "div", "negative": "neg", "greater": "gt", "less": "lt", "not_equal": "ne"}
+RENAMED |= {"greater_equal": "ge", "less_equal": "le", "absolute": "abs", "clip": "clamp", "concat": "cat", "concatenate": "cat", "fix": "trunc"}
+RENAMED |= {"swapaxes": "transpose", "swapdims": "transpose", "arccos": "acos", "arcsin": "asin", "arctan": "atan", "arctan2": "atan2"}
+RENAMED |= {"special_expit": "sigmoid", "moveaxis": "movedim"}
+
+
+@functools.cache
+def _list_overloads(name: str) -> list[tuple[AtenOverload, list[Argument]]]:
+    """Returns the overloads of an operator that return new tensors or write in place, with their parameters, in the order of trial."""
+    found = []
+    for info in calls.describe(f"aten::{name}"):
+        overload = info.name.decode().partition(".")[2] or "default"
+        op = getattr(getattr(ops.aten, name), overload, None)
+        if op is None or any(a.is_write and a.kwarg_only for a in op._schema.arguments):
+            continue
+        found.append((op, op._schema.arguments))
+    return found
+
+
+def bind(arguments: Sequence[Argument], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Returns the arguments of a call in the order of a schema, without those that are its defaults; None if they do not fit."""
+    positional = [a for a in arguments if not a.kwarg_only]
+    values = list(args)
+    lists = [i for i, a in enumerate(positional) if a.kind.replace("SymInt", "int").startswith("int[") and i < len(values)]
+    if lists and len(values) >= lists[0] and all(type(v) is int for v in values[lists[0] :]) and len(positional) == lists[0] + 1:
+        values[lists[0] :] = [values[lists[0] :]]  # x.view(2, 3)
+    left = dict(kwargs)
+    if len(values) > len(positional):
+        return None
+    given: list[Any] = []
+    for i, a in enumerate(positional):
+        value = values[i] if i < len(values) else left.pop(a.name, a.default_value if a.has_default else inspect.Parameter.empty)
+        if value is inspect.Parameter.empty or not _accepts(a, value):
+            return None
+        given.append(_convert(a, value))
+    while given and positional[len(given) - 1].has_default and _is_default(positional[len(given) - 1], given[-1]):
+        given.pop()
+    named = {}
+    for a in arguments:
+        if a.kwarg_only and a.name in left:
+            value = left.pop(a.name)
+            if not _accepts(a, value):
+                return None
+            if not a.has_default or not _is_default(a, value):
+                named[a.name] = value
+        elif a.kwarg_only and not a.has_default:
+            return None
+    if any(v is not None and k not in ("out", "generator", "pin_memory", "requires_grad") for k, v in left.items()):
+        return None
+    return tuple(given), named
+
+
+def _is_default(a: Argument, value: Any) -> bool:
+    return type(value) is type(a.default_value) and not isinstance(value, Tensor) and bool(value == a.default_value)
+
+
+def _accepts(a: Argument, value: Any) -> bool:
+    if isinstance(value, bool) and a.kind.replace("SymInt", "int").rstrip("?") in ("int", "float", "int[1]"):
+        return False
+    return a.accepts(value)
+
+
+def _convert(a: Argument, value: Any) -> Any:
+    """Returns a value as PyTorch's dispatcher passes it: a list of the right size for a number, a list for a tuple."""
+    kind = a.kind.replace("SymInt", "int").rstrip("?")
+    if kind.startswith(("int[", "float[")) and kind.endswith("]"):
+        size = kind[kind.index("[") + 1 : -1]
+        if isinstance(value, int | float):
+            return [value] * int(size or 1)
+        if value is not None and len(value) == 1 and size:
+            return list(value) * int(size)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def choose(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[AtenOverload, tuple[Any, ...], dict[str, Any]] | None:
+    """Returns the overload of an operator that a call means, and its arguments; None without one."""
+    if name in NUMBERS and len(args) > 1 and isinstance(args[1], int | float | complex):
+        op = getattr(ops.aten, name).Tensor
+        alpha = {k: v for k, v in kwargs.items() if k != "out" and not (k == "alpha" and v == 1)}
+        return op, tuple(args[:2]), alpha
+    for op, arguments in _list_overloads(name):
+        bound = bind(arguments, args, kwargs)
+        if bound is not None:
+            return op, *bound
+    return None
+
+
+def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emit: Emit) -> Any:
+    """Returns the result of a call of a function, method or operator whose operators `emit` runs. Raises NotImplementedError for a function that
+    is not known as operators of ATen."""
+    kwargs = dict(kwargs or {})
+    if isinstance(function, AtenOverload):
+        if function.op_name not in RULES:
+            return emit(function, tuple(args), kwargs)
+        name = function.op_name
+    elif not hasattr(function, "__name__") or hasattr(function, "op_name"):
+        return emit(function, tuple(args), kwargs)  # a custom operator
+    else:
+        name = function.__name__.rpartition(".")[2]
+        family = str(getattr(function, "__module__", "")).rpartition(".")[2]
+        if family in ("linalg", "special", "fft") and name not in RULES:
+            name = name if name.startswith(f"{family}_") else f"{family}_{name}"
+    if name in PLAIN:
+        return function(*args, **kwargs)
+    name = RENAMED.get(name, name)
+
+    def call(operator: str, *args: Any, **kwargs: Any) -> Any:
+        name, _, overload = operator.partition(".")
+        if overload:
+            return emit(getattr(getattr(ops.aten, name), overload), args, kwargs)
+        return run(name, args, kwargs)
+
+    def run(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if name in RULES:
+            return RULES[name](call, *args, **kwargs)
+        out = kwargs.pop("out", None)
+        chosen = choose(name, args, kwargs)
+        if chosen is None or out is not None:
+            why = "a result that is written to `out`" if chosen is not None else "its arguments are those of no overload of ATen"
+            raise NotImplementedError(f"{name}: the call is not known as operators of ATen ({why}), which TorchDispatchMode and make_fx need")
+        return emit(*chosen)
+
+    return run(name, args, kwargs)
