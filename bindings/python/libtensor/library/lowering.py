@@ -13,12 +13,13 @@ from typing import Any
 
 from .. import ops
 from .._core.tensor import Tensor
-from . import calls
+from . import calls, decompositions_nn
 from .aten import AtenOverload
-from .decompositions import RULES
 from .schemas import Argument
 
 __all__ = ["Emit", "lower"]
+
+RULES = decompositions_nn.RULES  # with those of decompositions.py
 
 Emit = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
