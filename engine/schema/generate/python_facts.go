@@ -13,7 +13,7 @@ func (v *pyOverload) facts() string {
 	argument := pythonSpelling(v.op, nil).argument
 	types := dtypes(v.op, v.inplace, argument)
 	if v.op.Python.Tuple {
-		types = strings.Replace(types, "Results: ", "Results, in a tuple without attributes: ", 1)
+		types = strings.Replace(types, "Results: ", "Results, as a plain tuple: ", 1)
 	}
 	return paragraphs(inPlace(v.op, v.inplace, argument), types)
 }

@@ -25,7 +25,8 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Sets each element to zero with probability `p` during training and multiplies the others by 1 / (1 - p); the identity in evaluation mode.
+    """Sets each element to zero with probability `p` during training and multiplies the others by 1 / (1 - p). Returns the input in
+    evaluation mode.
 
     With `inplace` the result is written to the input. Raises ValueError unless 0 <= p <= 1.
     """
@@ -35,21 +36,27 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Sets each channel of an input (N, C, L) or (C, L) to zero with probability `p` during training; otherwise as Dropout."""
+    """Sets each channel of an input (N, C, L) or (C, L) to zero with probability `p` during training and multiplies the others by 1 / (1 -
+    p). Returns the input in evaluation mode. The options are those of Dropout.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Sets each channel of an input (N, C, H, W) to zero with probability `p` during training; otherwise as Dropout."""
+    """Sets each channel of an input (N, C, H, W) to zero with probability `p` during training and multiplies the others by 1 / (1 - p).
+    Returns the input in evaluation mode. The options are those of Dropout.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Sets each channel of an input (N, C, D, H, W) to zero with probability `p` during training; otherwise as Dropout."""
+    """Sets each channel of an input (N, C, D, H, W) or (C, D, H, W) to zero with probability `p` during training and multiplies the others
+    by 1 / (1 - p). Returns the input in evaluation mode. The options are those of Dropout.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
