@@ -2676,8 +2676,8 @@ TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle
 // `tensor_polar` writing to `out`.
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out);
 
-// Computes the complex conjugate of each element, as a copy, or returns `self` if it is real.
-// `tensor_conj` returns a view.
+// Computes the complex conjugate of each element. `tensor_conj` returns a view instead. A real
+// `self` is returned unchanged.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out);
@@ -5176,7 +5176,8 @@ TENSOR_API tensor_status tensor_trapz(const tensor_t *y, tensor_scalar dx, int64
 TENSOR_API tensor_status tensor_trapz_x(const tensor_t *y, const tensor_t *x, int64_t dim, tensor_t **out);
 
 // Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
-// other|**p)**(1 / p)`. Shapes are broadcast.
+// other|**p)**(1 / p)`. Infinity as `p` returns the largest difference, -infinity the smallest, and
+// 0 the number of different elements. Shapes are broadcast.
 //
 // Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
 // Default: `p` 2.
@@ -5402,8 +5403,9 @@ TENSOR_API tensor_status tensor_index_set_(tensor_t *self, const tensor_index *i
 TENSOR_API tensor_status tensor_index_set_scalar_(tensor_t *self, const tensor_index *index, int64_t index_len, tensor_scalar value);
 
 // Returns a copy of `self` with `values`, which are broadcast, written to the elements at
-// `indices`: `self[indices] = values`. `indices` lists an index tensor for each dimension, int32 or
-// int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated indices
+// `indices`: `self[indices] = values`. `indices` lists index tensors for the first dimensions:
+// int32 or int64 for one dimension, or a bool mask for all dimensions of the mask; negative indices
+// count from the end. With `accumulate`, values are added instead, and those of repeated indices
 // accumulate. The dtypes of `self` and `values` must be equal; an index out of range is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `indices[i]`
@@ -5634,7 +5636,7 @@ TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const te
 TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out);
 
 // Returns a copy of `self` with `source` written to the slices along dimension `dim` at the indices
-// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and
+// of the int64 vector `index`: `self[index[i]] = source[i]` for dim = 0. Negative indices and
 // indices out of range are an error. The dtypes of `self` and `source` must be equal.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
@@ -5645,8 +5647,8 @@ TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const t
 TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out);
 
 // Returns a copy of `self` with `value`, a scalar or a zero-dim tensor, written to the slices along
-// dimension `dim` at the indices of the int64 vector `index`, which may be negative: `out[index[i]]
-// = value` for dim = 0. An index out of range is an error.
+// dimension `dim` at the indices of the int64 vector `index`, of which negative ones count from the
+// end: `self[index[i]] = value` for dim = 0. An index out of range is an error.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out);
@@ -7294,7 +7296,8 @@ TENSOR_API tensor_status tensor_signal_pad(const tensor_t *self, int64_t before,
 // "circular". `normalized` divides by sqrt(n_fft). `onesided` returns the n_fft // 2 + 1
 // nonnegative frequencies (default, unless signal or window are complex). `return_complex` is
 // required for real signals; false returns real and imaginary parts in a last dimension of size 2.
-// `align_to_window`, without `center`, pads the signal so that the first window starts with it.
+// `align_to_window`, which requires `center` to be false, pads the signal so that the window of the
+// first frame, not the frame, begins at the first sample.
 //
 // Dtypes: float32, float64, complex64 and complex128. Default: `hop_length` TENSOR_NONE,
 // `win_length` TENSOR_NONE, `window` NULL, `center` true, `pad_mode` "reflect", `normalized` false,
@@ -8813,8 +8816,9 @@ TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, co
 // TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_linear_cross_entropy(const tensor_t *self, const tensor_t *linear_weight, const tensor_t *target, const tensor_t *linear_bias, const tensor_t *weight, const char *reduction, int64_t ignore_index, double label_smoothing, int64_t batch_chunk_size, tensor_t **out);
 
-// Applies layer normalization, and also returns the means over the normalized dimensions, and the
-// reciprocal standard deviations 1 / sqrt(variance + `eps`). See `tensor_layer_norm`.
+// Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over the
+// normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1 /
+// sqrt(variance + `eps`). See `tensor_layer_norm`.
 //
 // Dtypes: floats. Default: `weight` NULL, `bias` NULL.
 TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
@@ -8852,8 +8856,9 @@ TENSOR_API tensor_status tensor_rms_norm(const tensor_t *self, const int64_t *no
 TENSOR_API tensor_status tensor_nn_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
 
 // Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
-// elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
-// sqrt(variance + `eps`). See `tensor_group_norm`.
+// elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
+// reciprocal standard deviations 1 / sqrt(variance + `eps`), both of shape (N, group). See
+// `tensor_group_norm`.
 //
 // Dtypes: floats. Default: `weight` NULL, `bias` NULL.
 TENSOR_API tensor_status tensor_native_group_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
@@ -8875,9 +8880,9 @@ TENSOR_API tensor_status tensor_group_norm(const tensor_t *self, int64_t num_gro
 // Dtypes: floats. Result: the dtype of `self`. Default: `weight` NULL, `bias` NULL, `eps` 1e-05.
 TENSOR_API tensor_status tensor_nn_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out);
 
-// Applies batch normalization. In training, also returns the means of the channels and their
-// reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
-// `tensor_batch_norm`.
+// Applies batch normalization. Returns (`out`, `save_mean`, `save_invstd`): the result, the means
+// of the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of
+// shape (C); without `training`, these two are empty. See `tensor_batch_norm`.
 //
 // Dtypes: floats. Default: `weight` NULL, `bias` NULL, `running_mean` NULL, `running_var` NULL.
 TENSOR_API tensor_status tensor_native_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, tensor_t **out, tensor_t **save_mean, tensor_t **save_invstd);
@@ -9239,26 +9244,34 @@ TENSOR_API tensor_status tensor_rnn_relu(const tensor_t *input, const tensor_t *
 // depends on values.
 TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
-// Computes one time step of `tensor_lstm` for `input` of shape (N, features) and the states `hx`,
-// hidden and cell, with the formulas of `tensor_lstm`. Returns the next hidden and cell states.
+// Computes one time step of `tensor_lstm` for `input` of shape (N, features) and the hidden and
+// cell states `hx`, both of shape (N, hidden), with the formulas of `tensor_lstm`. `w_ih` has the
+// shape (4 * hidden, features), `w_hh` (4 * hidden, hidden), and the biases have the shape (4 *
+// hidden). Returns the next hidden and cell states, a tuple (h, c).
 //
 // Dtypes: floats. Results: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_lstm_cell(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **h, tensor_t **c);
 
 // Computes one time step of `tensor_gru` for `input` of shape (N, features) and the hidden state
-// `hx`, with the formulas of `tensor_gru`. Returns the next hidden state.
+// `hx` of shape (N, hidden), with the formulas of `tensor_gru`. `w_ih` has the shape (3 * hidden,
+// features), `w_hh` (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the
+// next hidden state.
 //
 // Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_gru_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
 // Computes one time step of `tensor_rnn_tanh` for `input` of shape (N, features) and the hidden
-// state `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+// state `hx` of shape (N, hidden): `tanh(w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape
+// (hidden, features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the
+// next hidden state.
 //
 // Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
 // Computes one time step of `tensor_rnn_relu` for `input` of shape (N, features) and the hidden
-// state `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+// state `hx` of shape (N, hidden): `max(0, w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape
+// (hidden, features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the
+// next hidden state.
 //
 // Dtypes: floats. Result: the dtype of `input`. Default: `b_ih` NULL, `b_hh` NULL.
 TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);

@@ -1769,15 +1769,15 @@ export class Tensor extends Handle {
    */
   conj(): Tensor;
   /**
-   * Computes the complex conjugate of each element, as a copy, or returns `input` if it is real.
-   * `conj` returns a view.
+   * Computes the complex conjugate of each element. `conj` returns a view instead. A real `input`
+   * is returned unchanged.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
   conjPhysical(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes the complex conjugate of each element, as a copy, or returns `input` if it is real.
-   * `conj` returns a view.
+   * Computes the complex conjugate of each element. `conj` returns a view instead. A real `input`
+   * is returned unchanged.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -1986,7 +1986,8 @@ export class Tensor extends Handle {
    * "circular". `normalized` divides by sqrt(n_fft). `onesided` returns the n_fft // 2 + 1
    * nonnegative frequencies (default, unless signal or window are complex). `returnComplex` is
    * required for real signals; false returns real and imaginary parts in a last dimension of size
-   * 2. `alignToWindow`, without `center`, pads the signal so that the first window starts with it.
+   * 2. `alignToWindow`, which requires `center` to be false, pads the signal so that the window of
+   * the first frame, not the frame, begins at the first sample.
    *
    * Dtypes: float32, float64, complex64 and complex128. Default: `center` true, `padMode`
    * 'reflect', `normalized` false.
@@ -2663,8 +2664,9 @@ export class Tensor extends Handle {
   indexSetScalar_(index: Index, value: Scalar): this;
   /**
    * Returns a copy of `input` with `values`, which are broadcast, written to the elements at
-   * `indices`: `input[indices] = values`. `indices` lists an index tensor for each dimension, int32
-   * or int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated
+   * `indices`: `input[indices] = values`. `indices` lists index tensors for the first dimensions:
+   * int32 or int64 for one dimension, or a bool mask for all dimensions of the mask; negative
+   * indices count from the end. With `accumulate`, values are added instead, and those of repeated
    * indices accumulate. The dtypes of `input` and `values` must be equal; an index out of range is
    * an error.
    *
@@ -2676,8 +2678,9 @@ export class Tensor extends Handle {
   indexPut(indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean): Tensor;
   /**
    * Returns `input` with `values`, which are broadcast, written to the elements at `indices`:
-   * `input[indices] = values`. `indices` lists an index tensor for each dimension, int32 or int64,
-   * or a bool mask. With `accumulate`, values are added instead, and those of repeated indices
+   * `input[indices] = values`. `indices` lists index tensors for the first dimensions: int32 or
+   * int64 for one dimension, or a bool mask for all dimensions of the mask; negative indices count
+   * from the end. With `accumulate`, values are added instead, and those of repeated indices
    * accumulate. The dtypes of `input` and `values` must be equal; an index out of range is an
    * error.
    *
@@ -3025,8 +3028,9 @@ export class Tensor extends Handle {
   indexAdd_Async(dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Returns a copy of `input` with `source` written to the slices along dimension `dim` at the
-   * indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices
-   * and indices out of range are an error. The dtypes of `input` and `source` must be equal.
+   * indices of the int64 vector `index`: `input[index[i]] = source[i]` for dim = 0. Negative
+   * indices and indices out of range are an error. The dtypes of `input` and `source` must be
+   * equal.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -3034,8 +3038,8 @@ export class Tensor extends Handle {
   indexCopy(dim: Int | string, index: TensorLike, source: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns `input` with `source` written to the slices along dimension `dim` at the indices of the
-   * int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and indices out
-   * of range are an error. The dtypes of `input` and `source` must be equal.
+   * int64 vector `index`: `input[index[i]] = source[i]` for dim = 0. Negative indices and indices
+   * out of range are an error. The dtypes of `input` and `source` must be equal.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -3048,8 +3052,8 @@ export class Tensor extends Handle {
   indexCopy_Async(dim: Int | string, index: TensorLike, source: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns a copy of `input` with `value`, a scalar or a zero-dim tensor, written to the slices
-   * along dimension `dim` at the indices of the int64 vector `index`, which may be negative:
-   * `out[index[i]] = value` for dim = 0. An index out of range is an error.
+   * along dimension `dim` at the indices of the int64 vector `index`, of which negative ones count
+   * from the end: `input[index[i]] = value` for dim = 0. An index out of range is an error.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -3057,8 +3061,8 @@ export class Tensor extends Handle {
   indexFill(dim: Int | string, index: TensorLike, value: TensorLike | Scalar): Tensor;
   /**
    * Returns `input` with `value`, a scalar or a zero-dim tensor, written to the slices along
-   * dimension `dim` at the indices of the int64 vector `index`, which may be negative:
-   * `out[index[i]] = value` for dim = 0. An index out of range is an error.
+   * dimension `dim` at the indices of the int64 vector `index`, of which negative ones count from
+   * the end: `input[index[i]] = value` for dim = 0. An index out of range is an error.
    *
    * Modifies `input` in place, and returns it.
    *
@@ -5707,7 +5711,8 @@ export class Tensor extends Handle {
   trace(): Tensor;
   /**
    * Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
-   * other|**p)**(1 / p)`. Shapes are broadcast.
+   * other|**p)**(1 / p)`. Infinity as `p` returns the largest difference, -infinity the smallest,
+   * and 0 the number of different elements. Shapes are broadcast.
    *
    * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
    * complex. Default: `p` 2.
@@ -7123,8 +7128,8 @@ export function conj(input: TensorLike): Tensor;
 /** Asynchronous `conj`, executed off the event loop. */
 export function conjAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the complex conjugate of each element, as a copy, or returns `input` if it is real.
- * `conj` returns a view.
+ * Computes the complex conjugate of each element. `conj` returns a view instead. A real `input` is
+ * returned unchanged.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -7855,7 +7860,8 @@ export function signalPadAsync(input: TensorLike, before: Int, after: Int, mode:
  * `normalized` divides by sqrt(n_fft). `onesided` returns the n_fft // 2 + 1 nonnegative
  * frequencies (default, unless signal or window are complex). `returnComplex` is required for real
  * signals; false returns real and imaginary parts in a last dimension of size 2. `alignToWindow`,
- * without `center`, pads the signal so that the first window starts with it.
+ * which requires `center` to be false, pads the signal so that the window of the first frame, not
+ * the frame, begins at the first sample.
  *
  * Dtypes: float32, float64, complex64 and complex128. Default: `center` true, `padMode` 'reflect',
  * `normalized` false.
@@ -8346,10 +8352,10 @@ export function hypotAsync(input: TensorLike, options: { other: TensorLike; out?
 export function hypotAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` with `values`, which are broadcast, written to the elements at
- * `indices`: `input[indices] = values`. `indices` lists an index tensor for each dimension, int32
- * or int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated
- * indices accumulate. The dtypes of `input` and `values` must be equal; an index out of range is an
- * error.
+ * `indices`: `input[indices] = values`. `indices` lists index tensors for the first dimensions:
+ * int32 or int64 for one dimension, or a bool mask for all dimensions of the mask; negative indices
+ * count from the end. With `accumulate`, values are added instead, and those of repeated indices
+ * accumulate. The dtypes of `input` and `values` must be equal; an index out of range is an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `accumulate`
  * false.
@@ -8622,7 +8628,7 @@ export function indexAddAsync(input: TensorLike, options: { dim: Int | string; i
 export function indexAddAsync(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` with `source` written to the slices along dimension `dim` at the
- * indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices
+ * indices of the int64 vector `index`: `input[index[i]] = source[i]` for dim = 0. Negative indices
  * and indices out of range are an error. The dtypes of `input` and `source` must be equal.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
@@ -8634,8 +8640,8 @@ export function indexCopyAsync(input: TensorLike, options: { dim: Int | string; 
 export function indexCopyAsync(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input` with `value`, a scalar or a zero-dim tensor, written to the slices
- * along dimension `dim` at the indices of the int64 vector `index`, which may be negative:
- * `out[index[i]] = value` for dim = 0. An index out of range is an error.
+ * along dimension `dim` at the indices of the int64 vector `index`, of which negative ones count
+ * from the end: `input[index[i]] = value` for dim = 0. An index out of range is an error.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11835,8 +11841,9 @@ export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLen
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies layer normalization, and also returns the means over the normalized dimensions, and the
- * reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layerNorm`.
+ * Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over the
+ * normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1 /
+ * sqrt(variance + `eps`). See `layerNorm`.
  *
  * Dtypes: floats.
  */
@@ -11884,8 +11891,9 @@ export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: T
 export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
- * elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
- * sqrt(variance + `eps`). See `groupNorm`.
+ * elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
+ * reciprocal standard deviations 1 / sqrt(variance + `eps`), both of shape (N, group). See
+ * `groupNorm`.
  *
  * Dtypes: floats.
  */
@@ -11916,9 +11924,9 @@ export function groupNormAsync(input: TensorLike, numGroups: Int, weight: Tensor
 export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Applies batch normalization. In training, also returns the means of the channels and their
- * reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
- * `batchNorm`.
+ * Applies batch normalization. Returns (`out`, `saveMean`, `saveInvstd`): the result, the means of
+ * the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of shape
+ * (C); without `training`, these two are empty. See `batchNorm`.
  *
  * Dtypes: floats.
  */
@@ -12203,8 +12211,10 @@ export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: List<Ten
 export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
- * Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
- * and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
+ * Computes one time step of `lstm` for `input` of shape (N, features) and the hidden and cell
+ * states `hx`, both of shape (N, hidden), with the formulas of `lstm`. `wIh` has the shape (4 *
+ * hidden, features), `wHh` (4 * hidden, hidden), and the biases have the shape (4 * hidden).
+ * Returns the next hidden and cell states, a tuple (h, c).
  *
  * Dtypes: floats. Results: the dtype of `input`.
  */
@@ -12218,8 +12228,9 @@ export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: Tens
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 /**
- * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
- * with the formulas of `gru`. Returns the next hidden state.
+ * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx` of
+ * shape (N, hidden), with the formulas of `gru`. `wIh` has the shape (3 * hidden, features), `wHh`
+ * (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the next hidden state.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12233,8 +12244,9 @@ export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike,
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes one time step of `rnnTanh` for `input` of shape (N, features) and the hidden state `hx`:
- * `tanh(wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
+ * Computes one time step of `rnnTanh` for `input` of shape (N, features) and the hidden state `hx`
+ * of shape (N, hidden): `tanh(wIh x + bIh + wHh h + bHh)`. `wIh` has the shape (hidden, features),
+ * `wHh` (hidden, hidden), and the biases have the shape (hidden). Returns the next hidden state.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -12248,8 +12260,10 @@ export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorL
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes one time step of `rnnRelu` for `input` of shape (N, features) and the hidden state `hx`:
- * `max(0, wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
+ * Computes one time step of `rnnRelu` for `input` of shape (N, features) and the hidden state `hx`
+ * of shape (N, hidden): `max(0, wIh x + bIh + wHh h + bHh)`. `wIh` has the shape (hidden,
+ * features), `wHh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
+ * hidden state.
  *
  * Dtypes: floats. Result: the dtype of `input`.
  */
@@ -14611,7 +14625,8 @@ export function trace(input: TensorLike): Tensor;
 export function traceAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
- * other|**p)**(1 / p)`. Shapes are broadcast.
+ * other|**p)**(1 / p)`. Infinity as `p` returns the largest difference, -infinity the smallest, and
+ * 0 the number of different elements. Shapes are broadcast.
  *
  * Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for complex.
  * Default: `p` 2.
@@ -18505,8 +18520,9 @@ export namespace nn {
   export function linearCrossEntropyAsync(input: TensorLike, options: { linearWeight: TensorLike; target: TensorLike; linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearCrossEntropyAsync(input: TensorLike, linearWeight: TensorLike, target: TensorLike, options?: { linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies layer normalization, and also returns the means over the normalized dimensions, and the
-   * reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layerNorm`.
+   * Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over
+   * the normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1
+   * / sqrt(variance + `eps`). See `layerNorm`.
    *
    * Dtypes: floats.
    */
@@ -18553,8 +18569,9 @@ export namespace nn {
   export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
-   * elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
-   * sqrt(variance + `eps`). See `groupNorm`.
+   * elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
+   * reciprocal standard deviations 1 / sqrt(variance + `eps`), both of shape (N, group). See
+   * `groupNorm`.
    *
    * Dtypes: floats.
    */
@@ -18583,9 +18600,9 @@ export namespace nn {
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Applies batch normalization. In training, also returns the means of the channels and their
-   * reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
-   * `batchNorm`.
+   * Applies batch normalization. Returns (`out`, `saveMean`, `saveInvstd`): the result, the means
+   * of the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of
+   * shape (C); without `training`, these two are empty. See `batchNorm`.
    *
    * Dtypes: floats.
    */
@@ -19291,8 +19308,10 @@ export namespace nn {
   export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
-   * Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-   * and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
+   * Computes one time step of `lstm` for `input` of shape (N, features) and the hidden and cell
+   * states `hx`, both of shape (N, hidden), with the formulas of `lstm`. `wIh` has the shape (4 *
+   * hidden, features), `wHh` (4 * hidden, hidden), and the biases have the shape (4 * hidden).
+   * Returns the next hidden and cell states, a tuple (h, c).
    *
    * Dtypes: floats. Results: the dtype of `input`.
    */
@@ -19306,8 +19325,10 @@ export namespace nn {
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   /**
-   * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
-   * with the formulas of `gru`. Returns the next hidden state.
+   * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx` of
+   * shape (N, hidden), with the formulas of `gru`. `wIh` has the shape (3 * hidden, features),
+   * `wHh` (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the next hidden
+   * state.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19322,7 +19343,9 @@ export namespace nn {
   export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes one time step of `rnnTanh` for `input` of shape (N, features) and the hidden state
-   * `hx`: `tanh(wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
+   * `hx` of shape (N, hidden): `tanh(wIh x + bIh + wHh h + bHh)`. `wIh` has the shape (hidden,
+   * features), `wHh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
+   * hidden state.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */
@@ -19337,7 +19360,9 @@ export namespace nn {
   export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes one time step of `rnnRelu` for `input` of shape (N, features) and the hidden state
-   * `hx`: `max(0, wIh x + bIh + wHh h + bHh)`. Returns the next hidden state.
+   * `hx` of shape (N, hidden): `max(0, wIh x + bIh + wHh h + bHh)`. `wIh` has the shape (hidden,
+   * features), `wHh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
+   * hidden state.
    *
    * Dtypes: floats. Result: the dtype of `input`.
    */

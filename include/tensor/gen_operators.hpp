@@ -1703,8 +1703,8 @@ inline Tensor neg_view(const Tensor &self) {
   return out.take();
 }
 
-// Computes the complex conjugate of each element, as a copy, or returns `self` if it is real.
-// `conj` returns a view.
+// Computes the complex conjugate of each element. `conj` returns a view instead. A real `self` is
+// returned unchanged.
 inline Tensor conj_physical(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conj_physical(self.get(), out.put()));
@@ -2970,7 +2970,8 @@ inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &
 // "circular". `normalized` divides by sqrt(n_fft). `onesided` returns the n_fft // 2 + 1
 // nonnegative frequencies (default, unless signal or window are complex). `return_complex` is
 // required for real signals; false returns real and imaginary parts in a last dimension of size 2.
-// `align_to_window`, without `center`, pads the signal so that the first window starts with it.
+// `align_to_window`, which requires `center` to be false, pads the signal so that the window of the
+// first frame, not the frame, begins at the first sample.
 inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const Text &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
@@ -3762,8 +3763,9 @@ inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const 
 }
 
 // Returns a copy of `self` with `values`, which are broadcast, written to the elements at
-// `indices`: `self[indices] = values`. `indices` lists an index tensor for each dimension, int32 or
-// int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated indices
+// `indices`: `self[indices] = values`. `indices` lists index tensors for the first dimensions:
+// int32 or int64 for one dimension, or a bool mask for all dimensions of the mask; negative indices
+// count from the end. With `accumulate`, values are added instead, and those of repeated indices
 // accumulate. The dtypes of `self` and `values` must be equal; an index out of range is an error.
 inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
   detail::Result<Tensor> out;
@@ -4082,7 +4084,7 @@ inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const 
 }
 
 // Returns a copy of `self` with `source` written to the slices along dimension `dim` at the indices
-// of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and
+// of the int64 vector `index`: `self[index[i]] = source[i]` for dim = 0. Negative indices and
 // indices out of range are an error. The dtypes of `self` and `source` must be equal.
 inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::Result<Tensor> out;
@@ -4100,8 +4102,8 @@ inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const
 }
 
 // Returns a copy of `self` with `value`, a scalar or a zero-dim tensor, written to the slices along
-// dimension `dim` at the indices of the int64 vector `index`, which may be negative: `out[index[i]]
-// = value` for dim = 0. An index out of range is an error.
+// dimension `dim` at the indices of the int64 vector `index`, of which negative ones count from the
+// end: `self[index[i]] = value` for dim = 0. An index out of range is an error.
 inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : ::tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
@@ -8566,8 +8568,9 @@ inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weig
 }
 }  // namespace nn
 
-// Applies layer normalization, and also returns the means over the normalized dimensions, and the
-// reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layer_norm`.
+// Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over the
+// normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1 /
+// sqrt(variance + `eps`). See `layer_norm`.
 inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> mean;
@@ -8620,8 +8623,9 @@ inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const s
 }  // namespace nn
 
 // Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
-// elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
-// sqrt(variance + `eps`). See `group_norm`.
+// elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
+// reciprocal standard deviations 1 / sqrt(variance + `eps`), both of shape (N, group). See
+// `group_norm`.
 inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Int N, Int C, Int HxW, Int group, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> mean;
@@ -8652,9 +8656,9 @@ inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional
 }
 }  // namespace nn
 
-// Applies batch normalization. In training, also returns the means of the channels and their
-// reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
-// `batch_norm`.
+// Applies batch normalization. Returns (`out`, `save_mean`, `save_invstd`): the result, the means
+// of the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of
+// shape (C); without `training`, these two are empty. See `batch_norm`.
 inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> save_mean;
@@ -9132,8 +9136,10 @@ inline RnnReluDataResult rnn_relu(const Tensor &data, const Tensor &batch_sizes,
   return {output.take(), hn.take()};
 }
 
-// Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-// and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
+// Computes one time step of `lstm` for `input` of shape (N, features) and the hidden and cell
+// states `hx`, both of shape (N, hidden), with the formulas of `lstm`. `w_ih` has the shape (4 *
+// hidden, features), `w_hh` (4 * hidden, hidden), and the biases have the shape (4 * hidden).
+// Returns the next hidden and cell states, a tuple (h, c).
 inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> h;
   detail::Result<Tensor> c;
@@ -9141,24 +9147,30 @@ inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Te
   return {h.take(), c.take()};
 }
 
-// Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
-// with the formulas of `gru`. Returns the next hidden state.
+// Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx` of
+// shape (N, hidden), with the formulas of `gru`. `w_ih` has the shape (3 * hidden, features),
+// `w_hh` (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the next hidden
+// state.
 inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gru_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
   return out.take();
 }
 
-// Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
-// `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+// Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state `hx`
+// of shape (N, hidden): `tanh(w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape (hidden,
+// features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
+// hidden state.
 inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rnn_tanh_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
   return out.take();
 }
 
-// Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
-// `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+// Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state `hx`
+// of shape (N, hidden): `max(0, w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape (hidden,
+// features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
+// hidden state.
 inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
@@ -13353,7 +13365,8 @@ inline Tensor trace(const Tensor &self) {
 }
 
 // Computes the distance of two tensors, the `p`-norm of `self - other`: `(sum of |self -
-// other|**p)**(1 / p)`. Shapes are broadcast.
+// other|**p)**(1 / p)`. Infinity as `p` returns the largest difference, -infinity the smallest, and
+// 0 the number of different elements. Shapes are broadcast.
 inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dist(self.get(), other.get(), p.get(), out.put()));

@@ -1890,8 +1890,8 @@ def neg_view(input):
 
 @_operator("conj_physical")
 def conj_physical(input, *, out=None):
-    """Computes the complex conjugate of each element, as a copy, or returns `input` if it is real.
-    `conj` returns a view.
+    """Computes the complex conjugate of each element. `conj` returns a view instead. A real `input` is
+    returned unchanged.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -1905,8 +1905,8 @@ def conj_physical(input, *, out=None):
 
 @_operator("conj_physical", inplace=True)
 def conj_physical_(input):
-    """Computes the complex conjugate of each element, as a copy, or returns `input` if it is real.
-    `conj` returns a view.
+    """Computes the complex conjugate of each element. `conj` returns a view instead. A real `input` is
+    returned unchanged.
 
     Modifies `input` in place, and returns it.
 
@@ -2985,7 +2985,8 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     "circular". `normalized` divides by sqrt(n_fft). `onesided` returns the n_fft // 2 + 1
     nonnegative frequencies (default, unless signal or window are complex). `return_complex` is
     required for real signals; false returns real and imaginary parts in a last dimension of size 2.
-    `align_to_window`, without `center`, pads the signal so that the first window starts with it.
+    `align_to_window`, which requires `center` to be false, pads the signal so that the window of
+    the first frame, not the frame, begins at the first sample.
 
     Dtypes: float32, float64, complex64 and complex128.
 
@@ -4272,8 +4273,9 @@ def index_set_scalar_(input, index, value):
 @_operator("index_put")
 def index_put(input, indices, values, accumulate=False):
     """Returns a copy of `input` with `values`, which are broadcast, written to the elements at
-    `indices`: `input[indices] = values`. `indices` lists an index tensor for each dimension, int32
-    or int64, or a bool mask. With `accumulate`, values are added instead, and those of repeated
+    `indices`: `input[indices] = values`. `indices` lists index tensors for the first dimensions:
+    int32 or int64 for one dimension, or a bool mask for all dimensions of the mask; negative
+    indices count from the end. With `accumulate`, values are added instead, and those of repeated
     indices accumulate. The dtypes of `input` and `values` must be equal; an index out of range is
     an error.
 
@@ -4290,8 +4292,9 @@ def index_put(input, indices, values, accumulate=False):
 @_operator("index_put", inplace=True)
 def index_put_(input, indices, values, accumulate=False):
     """Returns `input` with `values`, which are broadcast, written to the elements at `indices`:
-    `input[indices] = values`. `indices` lists an index tensor for each dimension, int32 or int64,
-    or a bool mask. With `accumulate`, values are added instead, and those of repeated indices
+    `input[indices] = values`. `indices` lists index tensors for the first dimensions: int32 or
+    int64 for one dimension, or a bool mask for all dimensions of the mask; negative indices count
+    from the end. With `accumulate`, values are added instead, and those of repeated indices
     accumulate. The dtypes of `input` and `values` must be equal; an index out of range is an error.
 
     Modifies `input` in place, and returns it.
@@ -4749,7 +4752,7 @@ def index_add_(input, dim, index, source, *, alpha=1):
 @_operator("index_copy")
 def index_copy(input, dim, index, source, *, out=None):
     """Returns a copy of `input` with `source` written to the slices along dimension `dim` at the
-    indices of the int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices
+    indices of the int64 vector `index`: `input[index[i]] = source[i]` for dim = 0. Negative indices
     and indices out of range are an error. The dtypes of `input` and `source` must be equal.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
@@ -4765,8 +4768,8 @@ def index_copy(input, dim, index, source, *, out=None):
 @_operator("index_copy", inplace=True)
 def index_copy_(input, dim, index, source):
     """Returns `input` with `source` written to the slices along dimension `dim` at the indices of the
-    int64 vector `index`: `out[index[i]] = source[i]` for dim = 0. Negative indices and indices out
-    of range are an error. The dtypes of `input` and `source` must be equal.
+    int64 vector `index`: `input[index[i]] = source[i]` for dim = 0. Negative indices and indices
+    out of range are an error. The dtypes of `input` and `source` must be equal.
 
     Modifies `input` in place, and returns it.
 
@@ -4780,8 +4783,8 @@ def index_copy_(input, dim, index, source):
 @_operator("index_fill")
 def index_fill(input, dim, index, value):
     """Returns a copy of `input` with `value`, a scalar or a zero-dim tensor, written to the slices
-    along dimension `dim` at the indices of the int64 vector `index`, which may be negative:
-    `out[index[i]] = value` for dim = 0. An index out of range is an error.
+    along dimension `dim` at the indices of the int64 vector `index`, of which negative ones count
+    from the end: `input[index[i]] = value` for dim = 0. An index out of range is an error.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -4796,8 +4799,8 @@ def index_fill(input, dim, index, value):
 @_operator("index_fill", inplace=True)
 def index_fill_(input, dim, index, value):
     """Returns `input` with `value`, a scalar or a zero-dim tensor, written to the slices along
-    dimension `dim` at the indices of the int64 vector `index`, which may be negative:
-    `out[index[i]] = value` for dim = 0. An index out of range is an error.
+    dimension `dim` at the indices of the int64 vector `index`, of which negative ones count from
+    the end: `input[index[i]] = value` for dim = 0. An index out of range is an error.
 
     Modifies `input` in place, and returns it.
 
@@ -5842,8 +5845,8 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     power iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness,
     2011). `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 
-    Dtypes: floats and complex. Results, in a tuple without attributes: `U`: the dtype of `A`; `S`:
-    the promoted dtype, the corresponding real dtype for complex; `V`: the dtype of `A`.
+    Dtypes: floats and complex. Results, as a plain tuple: `U`: the dtype of `A`; `S`: the promoted
+    dtype, the corresponding real dtype for complex; `V`: the dtype of `A`.
 
     >>> torch.svd_lowrank(torch.ones(2, 2), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5858,8 +5861,8 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     subtracted first: then the columns of V are the principal directions, and `S**2 / (m - 1)` are
     the variances along them. `q` defaults to min(6, m, n), and must be at most min(m, n).
 
-    Dtypes: floats and complex. Results, in a tuple without attributes: `U`: the dtype of `A`; `S`:
-    the dtype of `A`, the corresponding real dtype for complex; `V`: the dtype of `A`.
+    Dtypes: floats and complex. Results, as a plain tuple: `U`: the dtype of `A`; `S`: the dtype of
+    `A`, the corresponding real dtype for complex; `V`: the dtype of `A`.
 
     >>> torch.pca_lowrank(torch.tensor([[1., 1.], [3., 3.]]), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -5881,8 +5884,8 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V.
     Knyazev, Toward the optimal preconditioned eigensolver, 2001).
 
-    Dtypes: floats and complex. Results, in a tuple without attributes: `eigenvalues`: the promoted
-    dtype, the corresponding real dtype for complex; `eigenvectors`: the dtype of `A`.
+    Dtypes: floats and complex. Results, as a plain tuple: `eigenvalues`: the promoted dtype, the
+    corresponding real dtype for complex; `eigenvectors`: the dtype of `A`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.lobpcg(torch.diag(torch.tensor([1., 2., 3., 4.])), 1)[0].round(decimals=3)
@@ -7293,8 +7296,9 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 @_operator("native_layer_norm")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    """Applies layer normalization, and also returns the means over the normalized dimensions, and the
-    reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layer_norm`.
+    """Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over the
+    normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1 /
+    sqrt(variance + `eps`). See `layer_norm`.
 
     Dtypes: floats.
 
@@ -7334,8 +7338,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 @_operator("native_group_norm")
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
-    elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
-    sqrt(variance + `eps`). See `group_norm`.
+    elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
+    reciprocal standard deviations 1 / sqrt(variance + `eps`), both of shape (N, group). See
+    `group_norm`.
 
     Dtypes: floats.
 
@@ -7360,9 +7365,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 
 @_operator("native_batch_norm")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """Applies batch normalization. In training, also returns the means of the channels and their
-    reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
-    `batch_norm`.
+    """Applies batch normalization. Returns (`out`, `save_mean`, `save_invstd`): the result, the means
+    of the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of
+    shape (C); without `training`, these two are empty. See `batch_norm`.
 
     Dtypes: floats.
 
@@ -7457,8 +7462,8 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
     several equal maxima, or of the last NaN of the window. `torch.nn.functional.max_unpool1d`
     accepts these indices. See `max_pool1d`.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -7502,8 +7507,8 @@ def adaptive_max_pool1d(input, output_size, *more):
     `adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
     L, as `max_pool1d_with_indices` does.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     The items of `output_size` can be separate arguments.
 
@@ -7528,14 +7533,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -7552,14 +7557,14 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
     (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
     in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -7575,14 +7580,14 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -7598,14 +7603,14 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -7616,10 +7621,12 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 
 @_operator("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-    and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
+    """Computes one time step of `lstm` for `input` of shape (N, features) and the hidden and cell
+    states `hx`, both of shape (N, hidden), with the formulas of `lstm`. `w_ih` has the shape (4 *
+    hidden, features), `w_hh` (4 * hidden, hidden), and the biases have the shape (4 * hidden).
+    Returns the next hidden and cell states, a tuple (h, c).
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
@@ -7628,8 +7635,10 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
-    with the formulas of `gru`. Returns the next hidden state.
+    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx` of
+    shape (N, hidden), with the formulas of `gru`. `w_ih` has the shape (3 * hidden, features),
+    `w_hh` (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the next hidden
+    state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7641,7 +7650,9 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
-    `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+    `hx` of shape (N, hidden): `tanh(w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape (hidden,
+    features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
+    hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -7653,7 +7664,9 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
-    `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+    `hx` of shape (N, hidden): `max(0, w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape
+    (hidden, features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the
+    next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -9078,8 +9091,8 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results, in a tuple without attributes: `std`: the dtype of `input`,
-    the corresponding real dtype for complex; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results, as a plain tuple: `std`: the dtype of `input`, the
+    corresponding real dtype for complex; `mean`: the dtype of `input`.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
     (tensor(1.4142), tensor(2.))
@@ -9109,8 +9122,8 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
     elements are real. Computed in float64.
 
-    Dtypes: floats and complex. Results, in a tuple without attributes: `var`: the dtype of `input`,
-    the corresponding real dtype for complex; `mean`: the dtype of `input`.
+    Dtypes: floats and complex. Results, as a plain tuple: `var`: the dtype of `input`, the
+    corresponding real dtype for complex; `mean`: the dtype of `input`.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
     (tensor(2.), tensor(2.))
@@ -11413,7 +11426,8 @@ def trace(input):
 @_operator("dist")
 def dist(input, other, p=2):
     """Computes the distance of two tensors, the `p`-norm of `input - other`: `(sum of |input -
-    other|**p)**(1 / p)`. Shapes are broadcast.
+    other|**p)**(1 / p)`. Infinity as `p` returns the largest difference, -infinity the smallest,
+    and 0 the number of different elements. Shapes are broadcast.
 
     Dtypes: floats and complex. Result: the promoted dtype; the corresponding real dtype for
     complex.

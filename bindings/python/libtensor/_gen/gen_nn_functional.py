@@ -1562,8 +1562,9 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
 
 @_operator("native_layer_norm")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    """Applies layer normalization, and also returns the means over the normalized dimensions, and the
-    reciprocal standard deviations 1 / sqrt(variance + `eps`). See `layer_norm`.
+    """Applies layer normalization, and returns (`out`, `mean`, `rstd`): the result, the means over the
+    normalized dimensions, which have size 1 in them, and the reciprocal standard deviations 1 /
+    sqrt(variance + `eps`). See `layer_norm`.
 
     Dtypes: floats.
 
@@ -1604,8 +1605,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 @_operator("native_group_norm")
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Applies group normalization with `group` groups to `N` samples with `C` channels of `HxW`
-    elements. Also returns the means of the groups, and their reciprocal standard deviations 1 /
-    sqrt(variance + `eps`). See `group_norm`.
+    elements. Returns (`out`, `mean`, `rstd`): the result, the means of the groups, and their
+    reciprocal standard deviations 1 / sqrt(variance + `eps`), both of shape (N, group). See
+    `group_norm`.
 
     Dtypes: floats.
 
@@ -1630,9 +1632,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
 
 @_operator("native_batch_norm")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """Applies batch normalization. In training, also returns the means of the channels and their
-    reciprocal standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors. See
-    `batch_norm`.
+    """Applies batch normalization. Returns (`out`, `save_mean`, `save_invstd`): the result, the means
+    of the channels and their reciprocal standard deviations 1 / sqrt(variance + `eps`), both of
+    shape (C); without `training`, these two are empty. See `batch_norm`.
 
     Dtypes: floats.
 
@@ -1739,8 +1741,8 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
     several equal maxima, or of the last NaN of the window. `torch.nn.functional.max_unpool1d`
     accepts these indices. See `max_pool1d`.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -1754,8 +1756,8 @@ def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
     plane. The index is that of the first of several equal maxima, or of the last NaN of the window.
     `max_unpool2d` accepts these indices. See `torch.max_pool2d`.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.nn.functional.max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1770,8 +1772,8 @@ def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
     volume. The index is that of the first of several equal maxima, or of the last NaN of the
     window. `max_unpool3d` accepts these indices. See `torch.max_pool3d`.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 2)[1]
     tensor([[[[7]]]])
@@ -1873,8 +1875,8 @@ def adaptive_max_pool1d(input, output_size, *more):
     `adaptive_avg_pool1d`. Returns (`values`, `indices`): the maxima, and their int64 indices along
     L, as `max_pool1d_with_indices` does.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -1887,8 +1889,8 @@ def adaptive_max_pool2d_with_indices(input, output_size, *more):
     windows of `adaptive_avg_pool2d`. Returns (`values`, `indices`): the maxima, and their flat
     row-major int64 indices in the (H, W) plane, as `max_pool2d_with_indices` does.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1902,8 +1904,8 @@ def adaptive_max_pool3d_with_indices(input, output_size, *more):
     with the windows of `adaptive_avg_pool3d`. Returns (`values`, `indices`): the maxima, and their
     flat row-major int64 indices in the (D, H, W) volume, as `max_pool3d_with_indices` does.
 
-    Dtypes: integers and floats. Results, in a tuple without attributes: `values`: the dtype of
-    `input`; `indices`: int64.
+    Dtypes: integers and floats. Results, as a plain tuple: `values`: the dtype of `input`;
+    `indices`: int64.
 
     >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 1)[1]
     tensor([[[[7]]]])
@@ -2022,8 +2024,7 @@ def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, out
     """Applies 2-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
     row-major int64 index of each in its (H, W) plane. See `fractional_max_pool2d`.
 
-    Dtypes: floats. Results, in a tuple without attributes: `values`: the dtype of `input`;
-    `indices`: int64.
+    Dtypes: floats. Results, as a plain tuple: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))[1]
     tensor([[[ 5,  7],
@@ -2050,8 +2051,7 @@ def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, out
     """Applies 3-D fractional max pooling, and returns (`values`, `indices`): the maxima, and the flat
     row-major int64 index of each in its (D, H, W) volume. See `fractional_max_pool3d`.
 
-    Dtypes: floats. Results, in a tuple without attributes: `values`: the dtype of `input`;
-    `indices`: int64.
+    Dtypes: floats. Results, as a plain tuple: `values`: the dtype of `input`; `indices`: int64.
 
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1].flatten()
     tensor([ 7, 15])
@@ -2104,14 +2104,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -2128,14 +2128,14 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
     (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
     in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
     the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -2151,14 +2151,14 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -2174,14 +2174,14 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
     those of `lstm`.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
     Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
     after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `data`. Meta tensors are an
-    error, because the result depends on values.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `data`. Meta tensors are an error,
+    because the result depends on values.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -2192,10 +2192,12 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 
 @_operator("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
-    and cell, with the formulas of `lstm`. Returns the next hidden and cell states.
+    """Computes one time step of `lstm` for `input` of shape (N, features) and the hidden and cell
+    states `hx`, both of shape (N, hidden), with the formulas of `lstm`. `w_ih` has the shape (4 *
+    hidden, features), `w_hh` (4 * hidden, hidden), and the biases have the shape (4 * hidden).
+    Returns the next hidden and cell states, a tuple (h, c).
 
-    Dtypes: floats. Results, in a tuple without attributes: the dtype of `input`.
+    Dtypes: floats. Results, as a plain tuple: the dtype of `input`.
 
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
@@ -2204,8 +2206,10 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`,
-    with the formulas of `gru`. Returns the next hidden state.
+    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx` of
+    shape (N, hidden), with the formulas of `gru`. `w_ih` has the shape (3 * hidden, features),
+    `w_hh` (3 * hidden, hidden), and the biases have the shape (3 * hidden). Returns the next hidden
+    state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2217,7 +2221,9 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
-    `hx`: `tanh(w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+    `hx` of shape (N, hidden): `tanh(w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape (hidden,
+    features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the next
+    hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
@@ -2229,7 +2235,9 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 @_operator("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
-    `hx`: `max(0, w_ih x + b_ih + w_hh h + b_hh)`. Returns the next hidden state.
+    `hx` of shape (N, hidden): `max(0, w_ih x + b_ih + w_hh h + b_hh)`. `w_ih` has the shape
+    (hidden, features), `w_hh` (hidden, hidden), and the biases have the shape (hidden). Returns the
+    next hidden state.
 
     Dtypes: floats. Result: the dtype of `input`.
 
