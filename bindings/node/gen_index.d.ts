@@ -691,6 +691,43 @@ export type NamedValue = Tensor | Scalar | string | Generator | null | undefined
 export function call(name: string, ...args: readonly (NamedValue | { [keyword: string]: NamedValue })[]): any;
 /** Returns the schemas of the overloads that a name denotes, such as `'aten::max'`. */
 export function operatorSchemas(name: string): string[];
+/** The values of a call of a custom operator, for its backward function. */
+export interface OperatorCall {
+  /** A value for each parameter of the schema. */
+  readonly args: readonly any[];
+  /** A value for each result of the schema. */
+  readonly results: readonly any[];
+}
+export interface OperatorOptions {
+  /** Creates the results for meta tensors, without computing them. Receives the arguments of the operator. */
+  meta?: (...args: any[]) => any;
+  /**
+   * Returns the gradients of the arguments: an array with an item for each parameter, null for no gradient, or the gradient of the only parameter.
+   * `gradients` are those of the results. If its operations are differentiable, the operator can be differentiated repeatedly.
+   */
+  backward?: (call: OperatorCall, ...gradients: any[]) => any;
+  /**
+   * Returns the results for a batch (`vmap`): the tensors of arguments with `isBatched` have the batch as their first dimension, and so must all results.
+   * Default: the operator is called for each batch element.
+   */
+  vmap?: (batch: { readonly batchSize: number; readonly isBatched: readonly boolean[] }, ...args: any[]) => any;
+  /** The function only calls operators that support autograd and transforms: it receives the tensors of the caller. Default: false. */
+  composite?: boolean;
+}
+/** A custom operator: a function that calls it. */
+export interface CustomOperator {
+  (...args: readonly (NamedValue | { [keyword: string]: NamedValue })[]): any;
+  readonly schema: string;
+  /** Removes the operator. Does nothing when repeated. */
+  remove(): void;
+}
+/**
+ * Defines an operator by its schema, such as `'ns::scale(Tensor x, float factor=2.0) -> Tensor'`. `fn` receives a value for each parameter of the schema, and
+ * returns the result, or an array of several results. Calls by name, exported programs and the other languages of the process can call the operator while
+ * the environment that defines it exists. Throws an error for an invalid schema and for a name that is already defined. docs/custom_operators.md describes
+ * schemas and options.
+ */
+export function defineOperator(schema: string, fn: (...args: any[]) => any, options?: OperatorOptions): CustomOperator;
 /** The size of an element in bytes. */
 export function dtypeSize(dtype: DType): number;
 

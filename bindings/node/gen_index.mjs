@@ -274,6 +274,7 @@ const lt_cumsumAsync = lt.cumsumAsync;
 const lt_cumulativeTrapezoid = lt.cumulativeTrapezoid;
 const lt_cumulativeTrapezoidAsync = lt.cumulativeTrapezoidAsync;
 const lt_defaultGenerator = lt.defaultGenerator;
+const lt_defineOperator = lt.defineOperator;
 const lt_deg2rad = lt.deg2rad;
 const lt_deg2radAsync = lt.deg2radAsync;
 const lt_dequantize = lt.dequantize;
@@ -1652,6 +1653,7 @@ export {
   lt_cumulativeTrapezoid as cumulativeTrapezoid,
   lt_cumulativeTrapezoidAsync as cumulativeTrapezoidAsync,
   lt_defaultGenerator as defaultGenerator,
+  lt_defineOperator as defineOperator,
   lt_deg2rad as deg2rad,
   lt_deg2radAsync as deg2radAsync,
   lt_dequantize as dequantize,

@@ -18,15 +18,16 @@ const func = require('./lib/func.js');
 const { assertClose } = require('./lib/testing.js');
 const gradients = require('./lib/grad.js');
 const { program } = require('./lib/program.js');
+const { defineOperator } = require('./lib/operators.js');
 const { internal, functional } = require('./lib/gen_places.js');
 const { settled } = require('./lib/waiting.js');
 const { version } = require('./package.json');
 
-const { Node, programOpen, programTensor, programRun, programRunAsync, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { Node, programOpen, programTensor, programRun, programRunAsync, operatorDefine, operatorRemove, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
 const nn = { ...operators.nn, ...Object.fromEntries(functional.map((name) => [name, operators[name]])) };
 
-module.exports = { ...operators, nn, ...constants, ...numbers, ...methods, ...print, ...files, ...dicts, ...ofPaths, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, program, version };
+module.exports = { ...operators, nn, ...constants, ...numbers, ...methods, ...print, ...files, ...dicts, ...ofPaths, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, program, defineOperator, version };
 
 // For compilers that take the default export for a property.
 Object.defineProperty(module.exports, 'default', { value: module.exports });

@@ -20,6 +20,7 @@ static void close_env(napi_env env, void *data, void *hint) {
   (void)hint;
   lt_env *e = data;
   lt_close_warnings(e);
+  lt_remove_operators(e);
   leave_parts(env, e);
   delete_reference(env, &e->cells);
   delete_reference(env, &e->raised);
@@ -131,7 +132,7 @@ static napi_value install(napi_env env, napi_callback_info info) {
   if (!lt_define_classes(env, exports, classes) || !lt_define_buffers(env, exports) ||
       !lt_define_nested(env, exports) || !lt_define_operators(env, e, exports) ||
       !lt_define_hooks(env, exports) || !lt_define_programs(env, exports) ||
-      !lt_open_async(env, e, exports) ||
+      !lt_define_custom(env, exports) || !lt_open_async(env, e, exports) ||
       !lt_ok(env,
              napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;
@@ -165,7 +166,7 @@ NAPI_MODULE_INIT() {
     napi_throw_error(env, "TENSOR_ERROR_MEMORY", "no memory for the environment");
     return NULL;
   }
-  e->default_dtype = TENSOR_FLOAT32;
+  e->default_dtype = TENSOR_FLOAT32, e->thread = pthread_self();
   if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
       !make_cells(env, e, &memory) || !(file = path_of_addon(env)))
     return NULL;

@@ -6,6 +6,7 @@
 #define LIBTENSOR_NODE_ADDON_H
 
 #include <node_api.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,7 @@ enum {
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
 typedef struct lt_told lt_told;
+typedef struct lt_defined lt_defined;
 
 typedef struct lt_env {
   napi_env env;
@@ -189,7 +191,9 @@ typedef struct lt_env {
   lt_saving *saving;  // the innermost hooks that operations save by
   napi_ref raised;    // the exception of a callback, in an array
   lt_told *told;      // the pending warnings
-  bool closing;       // warnings are no longer reported
+  pthread_t thread;   // that runs the environment's JavaScript
+  lt_defined *defined;
+  bool closing;  // warnings are no longer reported
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
@@ -480,6 +484,11 @@ napi_value lt_index_noted(napi_env env, napi_callback_info info);
 // Calls of operators by name, and their schemas (named.c).
 napi_value lt_call_named(napi_env env, napi_callback_info info);
 napi_value lt_schema_of(napi_env env, napi_callback_info info);
+// The object of a value, which owns its tensors from then on.
+napi_value lt_from_value(napi_env env, tensor_value *value);
+// Custom operators (operators.c). Those of an environment are removed with it.
+bool lt_define_custom(napi_env env, napi_value exports);
+void lt_remove_operators(lt_env *e);
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
 bool lt_define_programs(napi_env env, napi_value exports);
 // The lock of calls with one default dtype (turn.c), which a call holds while it runs, except in
@@ -498,14 +507,17 @@ struct lt_kept {
   napi_ref array;
 };
 
-// A request to a JavaScript callback: as a tensor_callback, as a tensor_pack or as a tensor_unpack.
+// A request to a JavaScript callback: as a tensor_callback, as a tensor_pack, as a tensor_unpack,
+// or as a function of a custom operator.
 typedef struct lt_question {
-  enum { LT_CALL, LT_PACK, LT_UNPACK } kind;
+  enum { LT_CALL, LT_PACK, LT_UNPACK, LT_OPERATOR } kind;
   lt_kept *kept;  // its functions
   tensor_t **given, **made;
   int64_t given_count, made_count;
   lt_kept *packed;
   napi_ref *raised;  // its exception
+  // Calls the function of a custom operator; false with an exception pending.
+  bool (*answer)(napi_env env, struct lt_question *question);
 } lt_question;
 
 // Keeps some values; NULL with an exception pending.
@@ -516,6 +528,9 @@ bool lt_kept_value(napi_env env, const lt_kept *kept, uint32_t at, napi_value *t
 // A tensor_callback whose context is a lt_kept.
 tensor_status lt_call_back(void *kept, tensor_t **given, int64_t given_count, tensor_t **made,
                            int64_t made_count);
+// Calls a function of JavaScript's and waits for its answer. Functions of other environments than
+// that of the call are an error.
+tensor_status lt_ask_function(lt_question *question);
 // Calls the function, on the environment's thread; false where it failed.
 bool lt_answer(napi_env env, lt_question *question);
 // The exception of a call that failed in a function of JavaScript's, NULL for none.

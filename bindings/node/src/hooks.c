@@ -46,6 +46,7 @@ static bool hand_all_over(napi_env env, lt_question *q, napi_value result) {
 static bool call(napi_env env, lt_question *q) {
   napi_value function, undefined, arguments[2], result;
   size_t count = 1;
+  if (q->kind == LT_OPERATOR) return q->answer(env, q);
   if (!lt_kept_value(env, q->kept, q->kind == LT_UNPACK, &function) ||
       !lt_ok(env, napi_get_undefined(env, &undefined)))
     return false;
@@ -90,6 +91,13 @@ bool lt_answer(napi_env env, lt_question *q) {
 
 static tensor_status ask(lt_question *q) {
   bool asked;
+  const lt_env *job = lt_env_of_job();
+  if (job ? job != q->kept->e : !pthread_equal(pthread_self(), q->kept->e->thread)) {
+    tensor_set_last_error(
+        "the function belongs to another thread of JavaScript; define it in the thread that calls "
+        "it");
+    return TENSOR_ERROR_CALLBACK;
+  }
   tensor_dtype dtype = lt_pause();
   bool answered = lt_ask(q, &asked);
   if (!asked) {
@@ -101,6 +109,8 @@ static tensor_status ask(lt_question *q) {
   tensor_set_last_error("a JavaScript callback failed");
   return TENSOR_ERROR_CALLBACK;
 }
+
+tensor_status lt_ask_function(lt_question *question) { return ask(question); }
 
 tensor_status lt_call_back(void *kept, tensor_t **given, int64_t given_count, tensor_t **made,
                            int64_t made_count) {

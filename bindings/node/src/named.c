@@ -207,7 +207,7 @@ static bool read_options(napi_env env, lt_named *c, napi_value object) {
   return true;
 }
 
-static napi_value result_of(napi_env env, tensor_value *v) {
+napi_value lt_from_value(napi_env env, tensor_value *v) {
   napi_value made = NULL, item;
   switch (v->kind) {
     case TENSOR_VALUE_TENSOR:
@@ -231,12 +231,26 @@ static napi_value result_of(napi_env env, tensor_value *v) {
       return lt_from_text(env, tensor_dtype_name(v->as.dtype));
     case TENSOR_VALUE_DEVICE:
       return lt_from_device(env, v->as.device);
+    case TENSOR_VALUE_LAYOUT:
+      return lt_from_text(env, lt_layout_name(v->as.layout));
     case TENSOR_VALUE_TENSORS:
     case TENSOR_VALUE_INTS:
+    case TENSOR_VALUE_FLOATS:
+    case TENSOR_VALUE_BOOLS:
+    case TENSOR_VALUE_SCALARS:
+    case TENSOR_VALUE_STRINGS:
       if (!lt_ok(env, napi_create_array(env, &made))) return NULL;
       for (int64_t i = 0; i < v->length; i++) {
         if (v->kind == TENSOR_VALUE_INTS) {
           item = lt_from_int(env, v->as.ints[i]);
+        } else if (v->kind == TENSOR_VALUE_FLOATS) {
+          if (!lt_ok(env, napi_create_double(env, v->as.floats[i], &item))) return NULL;
+        } else if (v->kind == TENSOR_VALUE_BOOLS) {
+          if (!lt_ok(env, napi_get_boolean(env, v->as.bools[i], &item))) return NULL;
+        } else if (v->kind == TENSOR_VALUE_SCALARS) {
+          item = lt_from_scalar(env, v->as.scalars[i]);
+        } else if (v->kind == TENSOR_VALUE_STRINGS) {
+          item = lt_from_text(env, v->as.strings[i]);
         } else {
           tensor_t **slot = (tensor_t **)v->as.tensors + i, *handle = *slot;
           *slot = NULL;
@@ -256,7 +270,7 @@ static napi_value values_of(napi_env env, lt_named *c, tensor_value *results, in
   napi_value all[MOST_RESULTS], array;
   int n = 0;
   for (int32_t i = 0; i < count; i++)
-    if (!(all[n++] = result_of(env, results + i))) return NULL;
+    if (!(all[n++] = lt_from_value(env, results + i))) return NULL;
   for (int i = 0; !count && i < c->info->result_count; i++) {
     const int parameter = c->info->results[i].parameter;
     for (int k = 0; parameter >= 0 && k < c->count; k++)

@@ -11,7 +11,7 @@ import (
 )
 
 // nodeExports are the values that bindings/node writes by hand, other than operators.
-var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "call", "operatorSchemas", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "call", "operatorSchemas", "defineOperator", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
 	"settled", "func", "testing", "program", "finfo", "iinfo", "inf", "nan", "pi", "e", "newaxis", "broadcastShapes", "isInference", "sparseCsrTensor", "sparseCscTensor", "sparseBsrTensor", "sparseBscTensor", "isComplex", "isFloatingPoint", "isSigned", "isStorage", "numel",
 	"setPrintoptions", "getPrintoptions", "seed", "initialSeed", "getRngState", "setRngState",
 	"saveDictList", "saveDictListAsync", "loadDictList", "loadDictListAsync", "safetensorsSaveFileList", "safetensorsSaveFileListAsync", "safetensorsLoadFileList",
