@@ -510,8 +510,8 @@ typedef struct tensor_operator_info {
 } tensor_operator_info;
 
 // Returns the sorted names of all operators with their overloads: those of ATen, which begin with
-// aten::, and those of libtensor. tensor_custom_operator_names returns the others. The array is valid until the process ends. If an allocation
-// fails, it is NULL and *count is 0.
+// aten::, and those of libtensor. tensor_custom_operator_names returns the others. The array is
+// valid until the process ends. If an allocation fails, it is NULL and *count is 0.
 TENSOR_API const char *const *tensor_operator_names(int32_t *count);
 // Returns the number of overloads that tensor_call tries for a name, and stores up to `room` of
 // them in `infos`, in this order. The descriptions are valid until the process ends. An unknown
@@ -545,7 +545,8 @@ typedef tensor_status (*tensor_operator_backward)(void *context, const tensor_va
 // operations support autograd and transforms.
 typedef tensor_status (*tensor_operator_vmap)(void *context, int64_t batch_size, const tensor_value *arguments, int32_t argument_count, const bool *is_batched, tensor_value *results, int32_t result_count, bool *is_result_batched);
 
-// Optional properties of a custom operator. Initialize with {.size = sizeof(tensor_operator_options)}.
+// Optional properties of a custom operator. Initialize with
+// {.size = sizeof(tensor_operator_options)}.
 typedef struct tensor_operator_options {
   size_t size;                        // sizeof(tensor_operator_options)
   tensor_operator_function meta;      // for meta tensors: creates results without computing them

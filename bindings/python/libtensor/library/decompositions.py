@@ -217,7 +217,7 @@ def _views_of(call: Call, self: Tensor, index: Any) -> tuple[Tensor, list[Any]]:
 
 
 def _width(item: Any) -> int:
-    """Returns the number of dimensions that an item of an index stands for."""
+    """Returns the number of dimensions that an item of an index selects from."""
     if item is None or item is Ellipsis:
         return 0
     return item.dim() if isinstance(item, Tensor) and item.dtype == _bool else 1

@@ -347,7 +347,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
     arguments by functools.partial:
 
     >>> import functools
-    >>> from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> from libtensor.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
     >>> contexts = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
     >>> x = torch.ones(2, 2, requires_grad=True)
     >>> checkpoint(lambda x: (x @ x).exp(), x, use_reentrant=False, context_fn=contexts).sum().backward()
