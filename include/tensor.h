@@ -4742,18 +4742,20 @@ TENSOR_API tensor_status tensor_isclose(const tensor_t *self, const tensor_t *ot
 // on values. Default: `rtol` 1e-05, `atol` 1e-08, `equal_nan` false.
 TENSOR_API tensor_status tensor_allclose(const tensor_t *self, const tensor_t *other, double rtol, double atol, bool equal_nan, bool *out);
 
-// Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
+// Returns a bool tensor, true where an element is NaN; a complex element is NaN if one of its parts
+// is.
 //
 // Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_isnan(const tensor_t *self, tensor_t **out);
 
-// Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
-// part.
+// Returns a bool tensor, true where an element is infinite; a complex element is infinite if one of
+// its parts is.
 //
 // Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_isinf(const tensor_t *self, tensor_t **out);
 
-// Returns a bool tensor, true where an element is finite, with both parts of a complex element.
+// Returns a bool tensor, true where an element is finite; a complex element is finite if both parts
+// are.
 //
 // Dtypes: bool, integers, floats and complex. Result: bool.
 TENSOR_API tensor_status tensor_isfinite(const tensor_t *self, tensor_t **out);
@@ -7821,9 +7823,9 @@ TENSOR_API tensor_status tensor_special_chebyshev_polynomial_w_scalar_out(const 
 
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
 // 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
-// to an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
-// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast.
+// to an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of
+// the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes
+// are broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
 // bool.
@@ -7837,8 +7839,8 @@ TENSOR_API tensor_status tensor_special_hermite_polynomial_h_scalar_out(const te
 
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element: `He_n(x)
 // = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is truncated to
-// an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
-// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of the
+// polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes are
 // broadcast.
 //
 // Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers and
@@ -8460,14 +8462,14 @@ TENSOR_API tensor_status tensor_pixel_shuffle(const tensor_t *self, int64_t upsc
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_pixel_unshuffle(const tensor_t *self, int64_t downscale_factor, tensor_t **out);
 
-// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
-// one channel of each group in turn. `groups` must divide the number of channels.
+// Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
+// first channel of each group, then the second of each, and so on. `groups` must divide C.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
 TENSOR_API tensor_status tensor_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
 
-// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
-// one channel of each group in turn. `groups` must divide the number of channels.
+// Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
+// first channel of each group, then the second of each, and so on. `groups` must divide C.
 //
 // Alias of `tensor_channel_shuffle`.
 //

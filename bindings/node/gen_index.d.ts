@@ -1753,20 +1753,22 @@ export class Tensor extends Handle {
   allclose(other: TensorLike, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
   allclose(other: TensorLike, rtol: number, atol: number, equalNan: boolean): boolean;
   /**
-   * Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
+   * Returns a bool tensor, true where an element is NaN; a complex element is NaN if one of its
+   * parts is.
    *
    * Dtypes: bool, integers, floats and complex. Result: bool.
    */
   isnan(): Tensor;
   /**
-   * Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
-   * part.
+   * Returns a bool tensor, true where an element is infinite; a complex element is infinite if one
+   * of its parts is.
    *
    * Dtypes: bool, integers, floats and complex. Result: bool.
    */
   isinf(): Tensor;
   /**
-   * Returns a bool tensor, true where an element is finite, with both parts of a complex element.
+   * Returns a bool tensor, true where an element is finite; a complex element is finite if both
+   * parts are.
    *
    * Dtypes: bool, integers, floats and complex. Result: bool.
    */
@@ -7038,7 +7040,8 @@ export function allclose(input: TensorLike, other: TensorLike, rtol: number, opt
 export function allclose(input: TensorLike, other: TensorLike, rtol: number, atol: number, options?: { equalNan?: boolean }): boolean;
 export function allclose(input: TensorLike, other: TensorLike, rtol: number, atol: number, equalNan: boolean): boolean;
 /**
- * Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
+ * Returns a bool tensor, true where an element is NaN; a complex element is NaN if one of its parts
+ * is.
  *
  * Dtypes: bool, integers, floats and complex. Result: bool.
  */
@@ -7046,8 +7049,8 @@ export function isnan(input: TensorLike): Tensor;
 /** Asynchronous `isnan`, executed off the event loop. */
 export function isnanAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
- * part.
+ * Returns a bool tensor, true where an element is infinite; a complex element is infinite if one of
+ * its parts is.
  *
  * Dtypes: bool, integers, floats and complex. Result: bool.
  */
@@ -7055,7 +7058,8 @@ export function isinf(input: TensorLike): Tensor;
 /** Asynchronous `isinf`, executed off the event loop. */
 export function isinfAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Returns a bool tensor, true where an element is finite, with both parts of a complex element.
+ * Returns a bool tensor, true where an element is finite; a complex element is finite if both parts
+ * are.
  *
  * Dtypes: bool, integers, floats and complex. Result: bool.
  */
@@ -11749,8 +11753,8 @@ export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
 export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
 export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
- * takes one channel of each group in turn. `groups` must divide the number of channels.
+ * Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+ * first channel of each group, then the second of each, and so on. `groups` must divide C.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
  */
@@ -11760,8 +11764,8 @@ export function channelShuffle(input: TensorLike, groups: Int): Tensor;
 export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
 export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
- * takes one channel of each group in turn. `groups` must divide the number of channels.
+ * Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+ * first channel of each group, then the second of each, and so on. `groups` must divide C.
  *
  * Alias of `channelShuffle`.
  *
@@ -17916,8 +17920,8 @@ export namespace nn {
   export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
   export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
-   * takes one channel of each group in turn. `groups` must divide the number of channels.
+   * Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+   * first channel of each group, then the second of each, and so on. `groups` must divide C.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
    */
@@ -17927,8 +17931,8 @@ export namespace nn {
   export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
   export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
-   * takes one channel of each group in turn. `groups` must divide the number of channels.
+   * Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+   * first channel of each group, then the second of each, and so on. `groups` must divide C.
    *
    * Alias of `channelShuffle`.
    *
@@ -20551,9 +20555,9 @@ export namespace special {
   /**
    * Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x)
    * = 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is
-   * truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-   * with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes
-   * are broadcast.
+   * truncated to an integer; negative degrees return 0. Degrees from 1000 on return infinity with
+   * the sign of the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be
+   * computed. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.
@@ -20566,9 +20570,9 @@ export namespace special {
   /**
    * Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element:
    * `He_n(x) = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is
-   * truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-   * with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes
-   * are broadcast.
+   * truncated to an integer; negative degrees return 0. Degrees from 1000 on return infinity with
+   * the sign of the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be
+   * computed. Shapes are broadcast.
    *
    * Dtypes: bool, integers and floats. Result: the promoted dtype; the default dtype for integers
    * and bool.

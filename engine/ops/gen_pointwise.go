@@ -918,9 +918,9 @@ func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 //
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
 // 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
-// to an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
-// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast.
+// to an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of
+// the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes
+// are broadcast.
 func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialH.run(out, nil, x, n)
 }
@@ -929,9 +929,9 @@ func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error)
 //
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element:
 // `He_n(x) = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is
-// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
-// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast.
+// truncated to an integer; negative degrees return 0. Degrees from 1000 on return infinity with
+// the sign of the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be
+// computed. Shapes are broadcast.
 func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialHe.run(out, nil, x, n)
 }

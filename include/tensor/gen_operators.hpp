@@ -1567,22 +1567,24 @@ inline bool allclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05,
   return out.take();
 }
 
-// Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
+// Returns a bool tensor, true where an element is NaN; a complex element is NaN if one of its parts
+// is.
 inline Tensor isnan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isnan(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
-// part.
+// Returns a bool tensor, true where an element is infinite; a complex element is infinite if one of
+// its parts is.
 inline Tensor isinf(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isinf(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a bool tensor, true where an element is finite, with both parts of a complex element.
+// Returns a bool tensor, true where an element is finite; a complex element is finite if both parts
+// are.
 inline Tensor isfinite(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isfinite(self.get(), out.put()));
@@ -8131,16 +8133,16 @@ inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
   return out.take();
 }
 
-// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
-// one channel of each group in turn. `groups` must divide the number of channels.
+// Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
+// first channel of each group, then the second of each, and so on. `groups` must divide C.
 inline Tensor channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_channel_shuffle(self.get(), groups, out.put()));
   return out.take();
 }
 
-// Shuffles the channels of `self` of shape (N, C, ...): interleaves those of `groups` groups: takes
-// one channel of each group in turn. `groups` must divide the number of channels.
+// Interleaves the channels of `groups` groups of `self` of shape (N, C, ...): the result has the
+// first channel of each group, then the second of each, and so on. `groups` must divide C.
 //
 // Alias of `channel_shuffle`.
 inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
@@ -13130,9 +13132,9 @@ inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, cons
 
 // Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element: `H_n(x) =
 // 2 * x * H_(n - 1)(x) - 2 * (n - 1) * H_(n - 2)(x)`, with H_0 = 1 and H_1 = 2 x. `n` is truncated
-// to an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
-// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
-// broadcast.
+// to an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of
+// the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes
+// are broadcast.
 namespace special {
 inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -13149,8 +13151,8 @@ inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const 
 
 // Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element: `He_n(x)
 // = x * He_(n - 1)(x) - (n - 1) * He_(n - 2)(x)`, with He_0 = 1 and He_1 = x. `n` is truncated to
-// an integer; negative degrees return 0. From degree 1000 on the result is infinity with the
-// correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// an integer; negative degrees return 0. Degrees from 1000 on return infinity with the sign of the
+// polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes are
 // broadcast.
 namespace special {
 inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {

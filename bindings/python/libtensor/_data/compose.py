@@ -191,15 +191,17 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 
 
 def _polygamma(self, n):
-    """Returns the `n`-th derivative of digamma."""
+    """Returns the `n`-th derivative of the digamma function at each element, as `torch.polygamma` does: n >= 0."""
     return _f.polygamma(n, self)
 
 
 def _polygamma_(self, n):
-    """Replaces each element by the `n`-th derivative of digamma: `polygamma` in place."""
+    """Replaces each element by the `n`-th derivative of the digamma function: `polygamma` in place, for floating-point tensors."""
     return _f.polygamma(n, self, out=self)
 
 
+_polygamma.__name__ = _polygamma.__qualname__ = "polygamma"
+_polygamma_.__name__ = _polygamma_.__qualname__ = "polygamma_"
 Tensor.nonzero = nonzero
 Tensor.positive = Tensor.__pos__ = positive
 Tensor.unique = unique

@@ -12,7 +12,7 @@ PRIVATE = (
 )
 
 
-def scheme(tensor):
+def qscheme(tensor):
     """Returns the quantization scheme: torch.per_tensor_affine or torch.per_channel_affine.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.qint8).qscheme()
@@ -21,4 +21,4 @@ def scheme(tensor):
     return NAMES[_f.qscheme(tensor)]
 
 
-Tensor.qscheme = scheme
+Tensor.qscheme = qscheme

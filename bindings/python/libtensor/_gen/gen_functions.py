@@ -1696,7 +1696,8 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @_operator("isnan")
 def isnan(input):
-    """Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
+    """Returns a bool tensor, true where an element is NaN; a complex element is NaN if one of its
+    parts is.
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
@@ -1709,8 +1710,8 @@ def isnan(input):
 
 @_operator("isinf")
 def isinf(input):
-    """Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
-    part.
+    """Returns a bool tensor, true where an element is infinite; a complex element is infinite if one
+    of its parts is.
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
@@ -1723,7 +1724,8 @@ def isinf(input):
 
 @_operator("isfinite")
 def isfinite(input):
-    """Returns a bool tensor, true where an element is finite, with both parts of a complex element.
+    """Returns a bool tensor, true where an element is finite; a complex element is finite if both
+    parts are.
 
     Dtypes: bool, integers, floats and complex. Result: bool.
 
@@ -7192,8 +7194,8 @@ def pixel_unshuffle(input, downscale_factor):
 
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
-    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
-    takes one channel of each group in turn. `groups` must divide the number of channels.
+    """Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+    first channel of each group, then the second of each, and so on. `groups` must divide C.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -7204,8 +7206,8 @@ def channel_shuffle(input, groups):
 
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
-    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
-    takes one channel of each group in turn. `groups` must divide the number of channels.
+    """Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+    first channel of each group, then the second of each, and so on. `groups` must divide C.
 
     Alias of `channel_shuffle`.
 

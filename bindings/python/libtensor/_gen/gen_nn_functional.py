@@ -1113,8 +1113,8 @@ def pixel_unshuffle(input, downscale_factor):
 
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
-    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
-    takes one channel of each group in turn. `groups` must divide the number of channels.
+    """Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+    first channel of each group, then the second of each, and so on. `groups` must divide C.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -1125,8 +1125,8 @@ def channel_shuffle(input, groups):
 
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
-    """Shuffles the channels of `input` of shape (N, C, ...): interleaves those of `groups` groups:
-    takes one channel of each group in turn. `groups` must divide the number of channels.
+    """Interleaves the channels of `groups` groups of `input` of shape (N, C, ...): the result has the
+    first channel of each group, then the second of each, and so on. `groups` must divide C.
 
     Alias of `channel_shuffle`.
 
