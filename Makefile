@@ -336,7 +336,7 @@ suite-python-asan: setup
 test-node: suite-node ## The Node addon, with every operator compared with Python
 
 suite-node: setup $(ADDON) suite-operators
-	$(SUITE) $(NODE) README.md docs examples/service examples/serverless engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
+	$(SUITE) $(NODE) README.md docs examples/operators examples/service examples/serverless engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
 
 test-cuda: suite-cuda suite-cuda-devices suite-cuda-laws ## The CUDA backend, on a simulated device
 

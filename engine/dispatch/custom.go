@@ -96,7 +96,12 @@ func runCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, e
 			return nil, status.Runtimef("%s: an argument that the operator writes to is read-only; pass a clone()", x.Name())
 		}
 	}
-	made, err := x.Run(c.Recorded(false), given, meta)
+	plain := make([]*tensor.Tensor, len(given))
+	for i, t := range given {
+		plain[i] = t.Plain()
+		defer plain[i].Release()
+	}
+	made, err := x.Run(c.Recorded(false), plain, meta)
 	if err != nil {
 		return nil, err
 	}

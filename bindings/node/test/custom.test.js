@@ -1,6 +1,9 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { execFileSync } = require('node:child_process');
+const { readFileSync } = require('node:fs');
+const path = require('node:path');
 const { test } = require('node:test');
 const { Worker } = require('node:worker_threads');
 const lt = require('..');
@@ -170,4 +173,10 @@ test('operators of another thread are errors, and end with it', async () => {
   worker.postMessage('end');
   await ended;
   assert.throws(() => lt.call('worker::f', lt.tensor([1])), /no operator 'worker::f'/);
+});
+
+test('the example prints what it says', () => {
+  const example = path.join(__dirname, '../../../examples/operators/gate.js');
+  const expected = readFileSync(example, 'utf8').split('// Prints:\n')[1].replaceAll(/^\/\/ /gm, '');
+  assert.equal(execFileSync(process.execPath, [example], { encoding: 'utf8' }), expected);
 });

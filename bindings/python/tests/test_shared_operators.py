@@ -2,7 +2,10 @@
 
 import ctypes
 import itertools
+import subprocess
+import sys
 from ctypes import POINTER, byref, c_int32, c_int64, c_void_p
+from pathlib import Path
 
 import exported_writer as writer
 import numpy
@@ -261,3 +264,9 @@ def test_a_program_reports_operators_that_are_not_defined_or_were_removed(ns, tm
     library._destroy()
     with pytest.raises(NotImplementedError, match=f"{ns}::f: the operator was removed"):
         module(x)
+
+
+def test_the_example_prints_what_it_says():
+    example = Path(__file__).parents[3] / "examples" / "operators" / "gate.py"
+    expected = example.read_text().split("Prints:\n")[1].split('"""')[0]
+    assert subprocess.run([sys.executable, example], capture_output=True, text=True, check=True).stdout == expected
