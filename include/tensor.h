@@ -1491,7 +1491,8 @@ TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out);
 
 // Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
-// towards the second; a negative `k` rotates in the other direction.
+// towards the second; a negative `k` rotates in the other direction. Returns a copy. Fewer than 2
+// dimensions are an error, and so are equal `dims`.
 //
 // Dtypes: bool, integers, floats and complex. Result: the dtype of `self`. Default: `k` 1, `dims`
 // {0,1}.
@@ -5720,20 +5721,23 @@ TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t te
 TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out);
 
 // Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
+// Zero-dim tensors become 1-D first.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_hstack` writing to `out`.
 TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
-// Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+// Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+// dimensions as rows of shape (1, n).
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
 // `tensor_vstack` writing to `out`.
 TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
-// Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+// Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+// dimensions as rows of shape (1, n).
 //
 // Alias of `tensor_vstack`.
 //
@@ -5750,7 +5754,8 @@ TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t t
 // `tensor_dstack` writing to `out`.
 TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
-// Concatenates tensors horizontally, with 1-D tensors as columns.
+// Concatenates tensors along dimension 1. Tensors of 0 and 1 dimensions become columns of shape (n,
+// 1) first.
 //
 // Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out);
@@ -6786,8 +6791,9 @@ TENSOR_API tensor_status tensor_inverse(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_inverse_out(const tensor_t *self, tensor_t *out);
 
 // Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
-// n); the other triangle is not read. `upper` selects the triangle. `unitriangular` assumes a
-// diagonal of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
+// n); the other triangle is not read. B has the shape (..., n, k), or (..., k, n) if `left` is
+// false, and X has the shape of B. `upper` selects the triangle. `unitriangular` assumes a diagonal
+// of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
 //
 // Dtypes: floats and complex. Result: the dtype of `self`. Default: `left` true, `unitriangular`
 // false.
@@ -6795,10 +6801,10 @@ TENSOR_API tensor_status tensor_linalg_solve_triangular(const tensor_t *self, co
 // `tensor_linalg_solve_triangular` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t *out);
 
-// Solves A X = `self`, or A^T X = `self` with `transpose`, for triangular matrices A, as
-// `tensor_linalg_solve_triangular` does. Also returns a copy of A. A sparse A is converted to a
-// strided tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries
-// returns NaN.
+// Solves A X = `self`, or A^T X = `self` with `transpose`, for triangular matrices A (..., n, n)
+// and `self` (..., n, k), as `tensor_linalg_solve_triangular` does. Also returns a copy of A. A
+// sparse A is converted to a strided tensor, and no copy is returned (`cloned_coefficient` is
+// empty); one without entries returns NaN.
 //
 // Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
 // reports a warning.
@@ -6812,7 +6818,8 @@ TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other wa
 TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t *solution, tensor_t *cloned_coefficient);
 
 // Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
-// that `tensor_linalg_lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
+// that `tensor_linalg_lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n),
+// and B and X have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
 //
 // Dtypes: floats and complex. Result: the dtype of `LU`. Default: `left` true, `adjoint` false.
 TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t **out);
@@ -6820,7 +6827,8 @@ TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor
 TENSOR_API tensor_status tensor_linalg_lu_solve_out(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t *out);
 
 // Solves the linear equations A X = `self` from the LU decomposition of A that
-// `tensor_linalg_lu_factor` returned. See `tensor_linalg_lu_solve`.
+// `tensor_linalg_lu_factor` returned, for A (..., n, n) and `self` (..., n, k). See
+// `tensor_linalg_lu_solve`.
 //
 // Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
 // reports a warning.
@@ -6833,15 +6841,15 @@ TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one her
 TENSOR_API tensor_status tensor_lu_solve_out(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t *out);
 
 // Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
-// `upper`. Batches are broadcast.
+// `upper`, for A (..., n, n) and `self` (..., n, k). Batches are broadcast.
 //
 // Dtypes: floats and complex. Result: the dtype of `self`. Default: `upper` false.
 TENSOR_API tensor_status tensor_cholesky_solve(const tensor_t *self, const tensor_t *L, bool upper, tensor_t **out);
 // `tensor_cholesky_solve` writing to `out`.
 TENSOR_API tensor_status tensor_cholesky_solve_out(const tensor_t *self, const tensor_t *L, bool upper, tensor_t *out);
 
-// Computes the inverse of A from its Cholesky factor `self`, L of A = L L^H, or U of A = U^H U with
-// `upper`.
+// Computes the inverse of matrices A (..., n, n) from its Cholesky factor `self`, L of A = L L^H,
+// or U of A = U^H U with `upper`.
 //
 // Dtypes: floats and complex. Result: the dtype of `self`. Default: `upper` false.
 TENSOR_API tensor_status tensor_cholesky_inverse(const tensor_t *self, bool upper, tensor_t **out);
@@ -6849,7 +6857,8 @@ TENSOR_API tensor_status tensor_cholesky_inverse(const tensor_t *self, bool uppe
 TENSOR_API tensor_status tensor_cholesky_inverse_out(const tensor_t *self, bool upper, tensor_t *out);
 
 // Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `tensor_linalg_ldl_factor`
-// returned, with the same `hermitian`. The batch of B is broadcast.
+// returned, with the same `hermitian`. A has the shape (..., n, n), and B and X have the shape
+// (..., n, k). Batches are broadcast.
 //
 // Dtypes: floats and complex. Result: the dtype of `LD`. Default: `hermitian` false.
 TENSOR_API tensor_status tensor_linalg_ldl_solve(const tensor_t *LD, const tensor_t *pivots, const tensor_t *B, bool hermitian, tensor_t **out);

@@ -3204,7 +3204,8 @@ export class Tensor extends Handle {
   flipud(): Tensor;
   /**
    * Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
-   * towards the second; a negative `k` rotates in the other direction.
+   * towards the second; a negative `k` rotates in the other direction. Returns a copy. Fewer than 2
+   * dimensions are an error, and so are equal `dims`.
    *
    * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `k` 1,
    * `dims` [0,1].
@@ -3453,10 +3454,10 @@ export class Tensor extends Handle {
    */
   inverse(options?: { out?: Tensor | null }): Tensor;
   /**
-   * Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A, as
-   * `linalg.solveTriangular` does. Also returns a copy of A. A sparse A is converted to a strided
-   * tensor, and no copy is returned (`clonedCoefficient` is empty); one without entries returns
-   * NaN.
+   * Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A (..., n,
+   * n) and `input` (..., n, k), as `linalg.solveTriangular` does. Also returns a copy of A. A
+   * sparse A is converted to a strided tensor, and no copy is returned (`clonedCoefficient` is
+   * empty); one without entries returns NaN.
    *
    * Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first
    * call reports a warning.
@@ -3470,7 +3471,7 @@ export class Tensor extends Handle {
   triangularSolve(A: TensorLike, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
   /**
    * Solves the linear equations A X = `input` from the LU decomposition of A that `linalg.luFactor`
-   * returned. See `linalg.luSolve`.
+   * returned, for A (..., n, n) and `input` (..., n, k). See `linalg.luSolve`.
    *
    * Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
    * reports a warning.
@@ -3481,15 +3482,15 @@ export class Tensor extends Handle {
   luSolve(LUData: TensorLike, LUPivots: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Solves A X = `input` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
-   * `upper`. Batches are broadcast.
+   * `upper`, for A (..., n, n) and `input` (..., n, k). Batches are broadcast.
    *
    * Dtypes: floats and complex. Result: the dtype of `input`. Default: `upper` false.
    */
   choleskySolve(L: TensorLike, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
   choleskySolve(L: TensorLike, upper: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Computes the inverse of A from its Cholesky factor `input`, L of A = L L^H, or U of A = U^H U
-   * with `upper`.
+   * Computes the inverse of matrices A (..., n, n) from its Cholesky factor `input`, L of A = L
+   * L^H, or U of A = U^H U with `upper`.
    *
    * Dtypes: floats and complex. Result: the dtype of `input`. Default: `upper` false.
    */
@@ -8776,6 +8777,7 @@ export function stackAsync(tensors: List<TensorLike>, options?: { dim?: Int; out
 export function stackAsync(tensors: List<TensorLike>, dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
+ * Zero-dim tensors become 1-D first.
  *
  * Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
  */
@@ -8783,7 +8785,8 @@ export function hstack(tensors: List<TensorLike>, options?: { out?: Tensor | nul
 /** Asynchronous `hstack`, executed off the event loop. */
 export function hstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+ * Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+ * dimensions as rows of shape (1, n).
  *
  * Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
  */
@@ -8791,7 +8794,8 @@ export function vstack(tensors: List<TensorLike>, options?: { out?: Tensor | nul
 /** Asynchronous `vstack`, executed off the event loop. */
 export function vstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+ * Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+ * dimensions as rows of shape (1, n).
  *
  * Alias of `vstack`.
  *
@@ -8810,7 +8814,8 @@ export function dstack(tensors: List<TensorLike>, options?: { out?: Tensor | nul
 /** Asynchronous `dstack`, executed off the event loop. */
 export function dstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Concatenates tensors horizontally, with 1-D tensors as columns.
+ * Concatenates tensors along dimension 1. Tensors of 0 and 1 dimensions become columns of shape (n,
+ * 1) first.
  *
  * Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
  */
@@ -9013,7 +9018,8 @@ export function flipud(input: TensorLike): Tensor;
 export function flipudAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
- * towards the second; a negative `k` rotates in the other direction.
+ * towards the second; a negative `k` rotates in the other direction. Returns a copy. Fewer than 2
+ * dimensions are an error, and so are equal `dims`.
  *
  * Dtypes: bool, integers, floats and complex. Result: the dtype of `input`. Default: `k` 1, `dims`
  * [0,1].
@@ -9407,9 +9413,10 @@ export function inverse(input: TensorLike, options?: { out?: Tensor | null }): T
 /** Asynchronous `inverse`, executed off the event loop. */
 export function inverseAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A, as
- * `linalg.solveTriangular` does. Also returns a copy of A. A sparse A is converted to a strided
- * tensor, and no copy is returned (`clonedCoefficient` is empty); one without entries returns NaN.
+ * Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A (..., n, n)
+ * and `input` (..., n, k), as `linalg.solveTriangular` does. Also returns a copy of A. A sparse A
+ * is converted to a strided tensor, and no copy is returned (`clonedCoefficient` is empty); one
+ * without entries returns NaN.
  *
  * Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
  * reports a warning.
@@ -9430,7 +9437,7 @@ export function triangularSolveAsync(input: TensorLike, A: TensorLike, upper: bo
 export function triangularSolveAsync(input: TensorLike, A: TensorLike, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
 /**
  * Solves the linear equations A X = `input` from the LU decomposition of A that `linalg.luFactor`
- * returned. See `linalg.luSolve`.
+ * returned, for A (..., n, n) and `input` (..., n, k). See `linalg.luSolve`.
  *
  * Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
  * reports a warning.
@@ -9444,7 +9451,7 @@ export function luSolveAsync(input: TensorLike, options: { LUData: TensorLike; L
 export function luSolveAsync(input: TensorLike, LUData: TensorLike, LUPivots: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Solves A X = `input` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
- * `upper`. Batches are broadcast.
+ * `upper`, for A (..., n, n) and `input` (..., n, k). Batches are broadcast.
  *
  * Dtypes: floats and complex. Result: the dtype of `input`. Default: `upper` false.
  */
@@ -9456,8 +9463,8 @@ export function choleskySolveAsync(input: TensorLike, options: { L: TensorLike; 
 export function choleskySolveAsync(input: TensorLike, L: TensorLike, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskySolveAsync(input: TensorLike, L: TensorLike, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Computes the inverse of A from its Cholesky factor `input`, L of A = L L^H, or U of A = U^H U
- * with `upper`.
+ * Computes the inverse of matrices A (..., n, n) from its Cholesky factor `input`, L of A = L L^H,
+ * or U of A = U^H U with `upper`.
  *
  * Dtypes: floats and complex. Result: the dtype of `input`. Default: `upper` false.
  */
@@ -16738,7 +16745,8 @@ export namespace linalg {
   export function invAsync(A: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (...,
-   * n, n); the other triangle is not read. `upper` selects the triangle. `unitriangular` assumes a
+   * n, n); the other triangle is not read. B has the shape (..., n, k), or (..., k, n) if `left` is
+   * false, and X has the shape of B. `upper` selects the triangle. `unitriangular` assumes a
    * diagonal of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
    *
    * Dtypes: floats and complex. Result: the dtype of `input`. Default: `left` true, `unitriangular`
@@ -16751,7 +16759,8 @@ export namespace linalg {
   export function solveTriangularAsync(input: TensorLike, B: TensorLike, options: { upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
-   * that `linalg.luFactor` returned; `adjoint` solves with A^H. Batches are broadcast.
+   * that `linalg.luFactor` returned; `adjoint` solves with A^H. A has the shape (..., n, n), and B
+   * and X have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
    *
    * Dtypes: floats and complex. Result: the dtype of `LU`. Default: `left` true, `adjoint` false.
    */
@@ -16762,7 +16771,8 @@ export namespace linalg {
   export function luSolveAsync(LU: TensorLike, pivots: TensorLike, B: TensorLike, options?: { left?: boolean; adjoint?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldlFactor`
-   * returned, with the same `hermitian`. The batch of B is broadcast.
+   * returned, with the same `hermitian`. A has the shape (..., n, n), and B and X have the shape
+   * (..., n, k). Batches are broadcast.
    *
    * Dtypes: floats and complex. Result: the dtype of `LD`. Default: `hermitian` false.
    */

@@ -4196,6 +4196,7 @@ inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
 }
 
 // Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
+// Zero-dim tensors become 1-D first.
 inline Tensor hstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hstack(tensors.data(), tensors.size(), out.put()));
@@ -4206,7 +4207,8 @@ inline void hstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_hstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+// Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+// dimensions as rows of shape (1, n).
 inline Tensor vstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vstack(tensors.data(), tensors.size(), out.put()));
@@ -4217,7 +4219,8 @@ inline void vstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_vstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+// Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+// dimensions as rows of shape (1, n).
 //
 // Alias of `vstack`.
 inline Tensor row_stack(const Tensors &tensors) {
@@ -4242,7 +4245,8 @@ inline void dstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_dstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// Concatenates tensors horizontally, with 1-D tensors as columns.
+// Concatenates tensors along dimension 1. Tensors of 0 and 1 dimensions become columns of shape (n,
+// 1) first.
 inline Tensor column_stack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_column_stack(tensors.data(), tensors.size(), out.put()));
@@ -4409,7 +4413,8 @@ inline Tensor flipud(const Tensor &self) {
 }
 
 // Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
-// towards the second; a negative `k` rotates in the other direction.
+// towards the second; a negative `k` rotates in the other direction. Returns a copy. Fewer than 2
+// dimensions are an error, and so are equal `dims`.
 inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rot90(self.get(), k, dims.data(), dims.size(), out.put()));
@@ -5477,8 +5482,9 @@ inline void inverse_out(const Tensor &out, const Tensor &self) {
 }
 
 // Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
-// n); the other triangle is not read. `upper` selects the triangle. `unitriangular` assumes a
-// diagonal of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
+// n); the other triangle is not read. B has the shape (..., n, k), or (..., k, n) if `left` is
+// false, and X has the shape of B. `upper` selects the triangle. `unitriangular` assumes a diagonal
+// of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
 namespace linalg {
 inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
   detail::Result<Tensor> out;
@@ -5493,9 +5499,10 @@ inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Te
 }
 }  // namespace linalg
 
-// Solves A X = `self`, or A^T X = `self` with `transpose`, for triangular matrices A, as
-// `linalg.solve_triangular` does. Also returns a copy of A. A sparse A is converted to a strided
-// tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries returns NaN.
+// Solves A X = `self`, or A^T X = `self` with `transpose`, for triangular matrices A (..., n, n)
+// and `self` (..., n, k), as `linalg.solve_triangular` does. Also returns a copy of A. A sparse A
+// is converted to a strided tensor, and no copy is returned (`cloned_coefficient` is empty); one
+// without entries returns NaN.
 //
 // Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
 // reports a warning.
@@ -5513,7 +5520,8 @@ inline void triangular_solve_out(const Tensor &solution, const Tensor &cloned_co
 }
 
 // Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
-// that `linalg.lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
+// that `linalg.lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n), and B
+// and X have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
 namespace linalg {
 inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
   detail::Result<Tensor> out;
@@ -5529,7 +5537,7 @@ inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivo
 }  // namespace linalg
 
 // Solves the linear equations A X = `self` from the LU decomposition of A that `linalg.lu_factor`
-// returned. See `linalg.lu_solve`.
+// returned, for A (..., n, n) and `self` (..., n, k). See `linalg.lu_solve`.
 //
 // Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
 // reports a warning.
@@ -5546,7 +5554,7 @@ inline void lu_solve_out(const Tensor &out, const Tensor &self, const Tensor &LU
 }
 
 // Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
-// `upper`. Batches are broadcast.
+// `upper`, for A (..., n, n) and `self` (..., n, k). Batches are broadcast.
 inline Tensor cholesky_solve(const Tensor &self, const Tensor &L, Bool upper = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cholesky_solve(self.get(), L.get(), upper, out.put()));
@@ -5557,8 +5565,8 @@ inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tens
   detail::check(::tensor_cholesky_solve_out(self.get(), L.get(), upper, out.get()));
 }
 
-// Computes the inverse of A from its Cholesky factor `self`, L of A = L L^H, or U of A = U^H U with
-// `upper`.
+// Computes the inverse of matrices A (..., n, n) from its Cholesky factor `self`, L of A = L L^H,
+// or U of A = U^H U with `upper`.
 inline Tensor cholesky_inverse(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cholesky_inverse(self.get(), upper, out.put()));
@@ -5570,7 +5578,8 @@ inline void cholesky_inverse_out(const Tensor &out, const Tensor &self, Bool upp
 }
 
 // Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
-// returned, with the same `hermitian`. The batch of B is broadcast.
+// returned, with the same `hermitian`. A has the shape (..., n, n), and B and X have the shape
+// (..., n, k). Batches are broadcast.
 namespace linalg {
 inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
   detail::Result<Tensor> out;

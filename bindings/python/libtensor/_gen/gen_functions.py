@@ -4935,6 +4935,7 @@ def stack(tensors, dim=0, *, out=None):
 @_operator("hstack")
 def hstack(tensors, *, out=None):
     """Concatenates tensors horizontally (column-wise): along dimension 1, or 0 for 1-D tensors.
+    Zero-dim tensors become 1-D first.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
@@ -4948,7 +4949,8 @@ def hstack(tensors, *, out=None):
 
 @_operator("vstack")
 def vstack(tensors, *, out=None):
-    """Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+    """Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+    dimensions as rows of shape (1, n).
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
@@ -4962,7 +4964,8 @@ def vstack(tensors, *, out=None):
 
 @_operator("row_stack")
 def row_stack(tensors, *, out=None):
-    """Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+    """Stacks tensors vertically: concatenates them along dimension 0, with tensors of 0 and 1
+    dimensions as rows of shape (1, n).
 
     Alias of `vstack`.
 
@@ -4993,7 +4996,8 @@ def dstack(tensors, *, out=None):
 
 @_operator("column_stack")
 def column_stack(tensors, *, out=None):
-    """Concatenates tensors horizontally, with 1-D tensors as columns.
+    """Concatenates tensors along dimension 1. Tensors of 0 and 1 dimensions become columns of shape
+    (n, 1) first.
 
     Dtypes: bool, integers, floats and complex. Result: the promoted dtype.
 
@@ -5248,7 +5252,8 @@ def flipud(input):
 @_operator("rot90")
 def rot90(input, k=1, dims=(0,1)):
     """Rotates a tensor by `k` times 90 degrees in the plane of two dimensions `dims`, from the first
-    towards the second; a negative `k` rotates in the other direction.
+    towards the second; a negative `k` rotates in the other direction. Returns a copy. Fewer than 2
+    dimensions are an error, and so are equal `dims`.
 
     Dtypes: bool, integers, floats and complex. Result: the dtype of `input`.
 
@@ -5753,10 +5758,10 @@ def inverse(input, *, out=None):
 
 @_operator("triangular_solve", results="solution cloned_coefficient")
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
-    """Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A, as
-    `torch.linalg.solve_triangular` does. Also returns a copy of A. A sparse A is converted to a
-    strided tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries
-    returns NaN.
+    """Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A (..., n, n)
+    and `input` (..., n, k), as `torch.linalg.solve_triangular` does. Also returns a copy of A. A
+    sparse A is converted to a strided tensor, and no copy is returned (`cloned_coefficient` is
+    empty); one without entries returns NaN.
 
     Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
     reports a warning.
@@ -5775,7 +5780,8 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
 @_operator("lu_solve")
 def lu_solve(input, LU_data, LU_pivots, *, out=None):
     """Solves the linear equations A X = `input` from the LU decomposition of A that
-    `torch.linalg.lu_factor` returned. See `torch.linalg.lu_solve`.
+    `torch.linalg.lu_factor` returned, for A (..., n, n) and `input` (..., n, k). See
+    `torch.linalg.lu_solve`.
 
     Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
     reports a warning.
@@ -5794,7 +5800,7 @@ def lu_solve(input, LU_data, LU_pivots, *, out=None):
 @_operator("cholesky_solve")
 def cholesky_solve(input, L, upper=False, *, out=None):
     """Solves A X = `input` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
-    `upper`. Batches are broadcast.
+    `upper`, for A (..., n, n) and `input` (..., n, k). Batches are broadcast.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 
@@ -5808,8 +5814,8 @@ def cholesky_solve(input, L, upper=False, *, out=None):
 
 @_operator("cholesky_inverse")
 def cholesky_inverse(input, upper=False, *, out=None):
-    """Computes the inverse of A from its Cholesky factor `input`, L of A = L L^H, or U of A = U^H U
-    with `upper`.
+    """Computes the inverse of matrices A (..., n, n) from its Cholesky factor `input`, L of A = L L^H,
+    or U of A = U^H U with `upper`.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
 

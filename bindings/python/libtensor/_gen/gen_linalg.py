@@ -560,7 +560,8 @@ def inv(A, *, out=None):
 @_operator("linalg.solve_triangular")
 def solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=None):
     """Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
-    n); the other triangle is not read. `upper` selects the triangle. `unitriangular` assumes a
+    n); the other triangle is not read. B has the shape (..., n, k), or (..., k, n) if `left` is
+    false, and X has the shape of B. `upper` selects the triangle. `unitriangular` assumes a
     diagonal of ones. Batches are broadcast. A zero on the diagonal returns infinity and NaN.
 
     Dtypes: floats and complex. Result: the dtype of `input`.
@@ -576,7 +577,8 @@ def solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=Non
 @_operator("linalg.lu_solve")
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
     """Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
-    that `lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
+    that `lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n), and B and X
+    have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
 
     Dtypes: floats and complex. Result: the dtype of `LU`.
 
@@ -591,7 +593,8 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 @_operator("linalg.ldl_solve")
 def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
     """Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `ldl_factor` returned,
-    with the same `hermitian`. The batch of B is broadcast.
+    with the same `hermitian`. A has the shape (..., n, n), and B and X have the shape (..., n, k).
+    Batches are broadcast.
 
     Dtypes: floats and complex. Result: the dtype of `LD`.
 

@@ -18,7 +18,7 @@ class Adafactor(ListOptimizer):
     """Adafactor: Adam with factored second moments, the means over rows and columns of the squared gradients of a matrix; the update is
     `lr` relative to the parameters (at least `eps[1]`), clipped to the root mean square `d`.
 
-    `foreach` and `maximize` are options of `Optimizer`.
+    `weight_decay`, `foreach` and `maximize` are options of `Optimizer`.
     """
 
     def __init__(

@@ -29,6 +29,8 @@ class Muon(ListOptimizer):
     `ns_coefficients` are those of the polynomial that `ns_steps` iterations apply to the singular values. The learning rate of a matrix (A,
     B) is multiplied by `sqrt(max(1, A / B))` ("original"), by `sqrt(A / B)` ("spectral_unclamped"), or by `0.2 * sqrt(max(A, B))`
     ("match_rms_adamw"). Raises ValueError for parameters that are not matrices.
+
+    `weight_decay` is an option of `Optimizer`.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ class Adadelta(ListOptimizer):
     """Adadelta: `param -= lr * sqrt(u + eps) / sqrt(v + eps) * grad`, where v is the exponential moving average of squared gradients and u
     that of squared updates, both with decay `rho`.
 
-    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
+    `weight_decay`, `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class Adagrad(Optimizer):
     """Adagrad: `param -= lr / (1 + (t - 1) * lr_decay) * grad / (sqrt(s) + eps)`, where s is the sum of squared gradients, initially
     `initial_accumulator_value`. Supports sparse gradients.
 
-    `foreach`, `maximize`, `differentiable` and `fused` are options of `Optimizer`.
+    `weight_decay`, `foreach`, `maximize`, `differentiable` and `fused` are options of `Optimizer`.
     """
 
     def __init__(

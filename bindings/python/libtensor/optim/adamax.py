@@ -16,7 +16,7 @@ __all__ = ["Adamax", "adamax"]
 class Adamax(ListOptimizer):
     """Adamax: `param -= lr / (1 - beta1**t) * m / u`, where m is the moving average of gradients and `u = max(beta2 * u, |grad| + eps)`.
 
-    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
+    `weight_decay`, `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
     """
 
     def __init__(

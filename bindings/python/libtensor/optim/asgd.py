@@ -18,7 +18,7 @@ class ASGD(ListOptimizer):
     """Averaged stochastic gradient descent: `param = param * (1 - lambd * eta) - eta * grad` with `eta = lr / (1 + lambd * lr * t)**alpha`;
     from step `t0` on the entry `ax` of the states is the mean of the parameters.
 
-    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
+    `weight_decay`, `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ class NAdam(ListOptimizer):
     """NAdam: Adam whose steps look ahead: with `mu_t = beta1 * (1 - 0.96**(t * momentum_decay) / 2)` and its products M_t, they are `lr *
     ((1 - mu_t) / (1 - M_t) * grad + mu_{t+1} / (1 - M_{t+1}) * m) / (sqrt(v / (1 - beta2**t)) + eps)`.
 
-    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
+    `weight_decay`, `decoupled_weight_decay`, `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
     """
 
     def __init__(

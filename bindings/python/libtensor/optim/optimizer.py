@@ -93,10 +93,11 @@ class Optimizer:
     has the default options of groups. Raises TypeError for parameters that are not tensors, and ValueError for an empty list, for tensors
     that are not leaves, and for tensors in two groups.
 
-    Many optimizers have these options. `maximize` maximizes the objective instead of minimizing it. `differentiable` adds the steps to the
-    autograd graph. `fused=True` updates all parameters with one operator; SGD, Adam, AdamW and Adagrad do so by default for float32 and
-    float64 on the CPU, unless `foreach` is set, which has no other effect. `capturable=True` makes `step` raise AssertionError on the
-    CPU; CUDA graphs are not supported.
+    Many optimizers have these options. `weight_decay * param` is added to the gradients (L2 penalty); with `decoupled_weight_decay`, and
+    always in AdamW, Adafactor and Muon, `lr * weight_decay * param` is subtracted from the parameters instead. `maximize` maximizes the
+    objective instead of minimizing it. `differentiable` adds the steps to the autograd graph. `fused=True` updates all parameters with one
+    operator; SGD, Adam, AdamW and Adagrad do so by default for float32 and float64 on the CPU, unless `foreach` is set, which has no other
+    effect. `capturable=True` makes `step` raise AssertionError on the CPU; CUDA graphs are not supported.
 
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)

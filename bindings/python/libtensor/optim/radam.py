@@ -30,10 +30,10 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(ListOptimizer):
-    """RAdam: Adam with a factor that rectifies the variance of the adaptive rate; the first steps, whose variance is not finite, use
-    momentum only: `lr * m / (1 - beta1**t)`.
+    """RAdam: Adam with a factor that rectifies the variance of the adaptive learning rate. While this variance is not finite, in the first
+    steps, the update is `param -= lr * m / (1 - beta1**t)`, with the moving average m of the gradients.
 
-    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
+    `weight_decay`, `decoupled_weight_decay`, `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
     """
 
     def __init__(

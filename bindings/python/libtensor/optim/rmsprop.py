@@ -33,7 +33,7 @@ class RMSprop(ListOptimizer):
     """RMSprop: `param -= lr * grad / (sqrt(v) + eps)`, where v is the moving average of squared gradients with decay `alpha`, minus the
     square of the average gradient if `centered`; with `momentum` the updates are accumulated.
 
-    `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
+    `weight_decay`, `foreach`, `maximize`, `capturable` and `differentiable` are options of `Optimizer`.
     """
 
     def __init__(

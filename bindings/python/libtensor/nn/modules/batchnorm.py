@@ -176,7 +176,7 @@ class BatchNorm1d(_BatchNorm):
     over all batches. In evaluation mode the running statistics are used, if `track_running_stats`.
 
     `weight` begins as ones and `bias` as zeros, both (C); they are None with `affine=False`, the bias also with `bias=False`. Raises ValueError
-    for inputs of other dimensions.
+    for inputs with another number of dimensions.
     """
 
     def _check_input_dim(self, input: Tensor) -> None:

@@ -91,9 +91,10 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Normalizes each channel of each sample: `y = (x - mean) / sqrt(var + eps) * weight + bias` (Ulyanov et al., 2016).
 
-    Shapes: input and output (N, C, L) or (C, L) with C = `num_features`. Mean and (biased) variance are those of one channel of one sample; with
-    `track_running_stats`, False by default, running statistics are kept as in BatchNorm1d and used in evaluation mode. `weight` and `bias` are
-    None unless `affine`. Raises ValueError for inputs of other dimensions, and with `affine` of other numbers of channels.
+    Shapes: input and output (N, C, L) or (C, L) with C = `num_features`. Mean and (biased) variance are those of one channel of one sample;
+    with `track_running_stats`, False by default, running statistics are kept as in BatchNorm1d and used in evaluation mode. `weight` and
+    `bias` are None unless `affine`. Raises ValueError for inputs with another number of dimensions. Another number of channels raises
+    ValueError if `affine`, and otherwise issues a warning.
     """
 
     _dims = 1
