@@ -1,6 +1,6 @@
 """Every public name of PyTorch 2.15, called without arguments under install_as_torch(), behaves as in PyTorch or raises an exception with
 the name of the missing feature. public_calls.json contains PyTorch's results: the class of the result, or `!` and the class of the
-exception.
+exception. public_values.json contains calls with generic arguments and the values of their results (public_arguments.py).
 """
 
 import json
@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import public_arguments
 import pytest
 
 pytestmark = pytest.mark.slow
 
 ANSWERS = json.loads(Path(__file__).with_name("public_calls.json").read_text(encoding="utf-8"))
+
+VALUES = json.loads(Path(__file__).with_name("public_values.json").read_text(encoding="utf-8"))
 
 # Other answers than PyTorch's, with the reason.
 OTHER = {
@@ -76,3 +79,83 @@ def test_calls_without_arguments(module):
     listed = {name.rpartition(".")[2] for name in known if name.rpartition(".")[0] == module}
     unknown = sorted(wrong - listed)
     assert not unknown, "\n".join(f"{module}.{name}: PyTorch {expected[name]}, libtensor {found[name]}" for name in unknown)
+
+
+# Names with other values than PyTorch's, with the reason.
+OTHER_VALUES = {
+    "not determined: singular matrices, signs of singular vectors, memory that is not initialized": (
+        "torch.svd torch.slogdet torch.logdet torch.pinverse torch.lobpcg torch.geqrf torch.linalg.svd torch.linalg.slogdet "
+        "torch.linalg.qr torch.linalg.polar torch.linalg.eigh torch.linalg.cond torch.linalg.cholesky_ex torch.nn.ConvTranspose1d "
+        "torch.nn.ConvTranspose3d torch.nn.attention.bias.causal_upper_left torch.nn.attention.bias.causal_lower_right torch.from_file "
+        "torch.utils.get_cpp_backtrace"
+    ),
+    "arguments of other types than documented, which raise or are stored": (
+        "torch.nn.functional.lp_pool1d torch.nn.functional.lp_pool2d torch.nn.Unflatten torch.accelerator.device_index "
+        "torch.cuda.device torch.nn.Conv1d torch.nn.Conv2d torch.iinfo torch.func.vjp torch.serialization.add_safe_globals "
+        "torch.nn.parallel.replicate torch.autograd.profiler.FunctionEvent torch.nn.attention.flex_attention.BlockMask torch.sym_sum "
+        "torch.nn.utils.rnn.unpad_sequence torch.types.Storage torch.Tag torch.overrides.resolve_name torch.jit.export "
+        "torch.jit.unused torch.inference_mode torch.autograd.inference_mode torch.sparse.as_sparse_gradcheck "
+        "torch.utils.data.argument_validation torch.compiler.nonstrict_trace torch.library.register_fake torch.library.impl_abstract "
+        "torch.library.register_torch_dispatch torch.sparse.mm"
+    ),
+    "bounds and shapes that PyTorch does not check": (
+        "torch.unravel_index torch.nn.utils.rnn.pack_padded_sequence torch.margin_ranking_loss torch.binary_cross_entropy_with_logits"
+    ),
+    "old argument orders raise": "torch.nn.functional.embedding_bag",
+    "objects of another class with the same use": (
+        "torch.DisableTorchFunction torch.DisableTorchFunctionSubclass torch.DispatchKey torch.profiler.ProfilerActivity "
+        "torch.autograd.graph.register_multi_grad_hook torch.serialization.safe_globals torch.fx.Transformer "
+        "torch.utils.data.runtime_validation_disabled torch.utils.checkpoint.CheckpointFunction "
+        "torch.utils.checkpoint.create_selective_checkpoint_contexts torch.utils.model_zoo.tqdm torch.jit.strict_fusion "
+        "torch.library.get_ctx torch.cuda.memory_stats torch.accelerator.memory_stats torch.backends.cuda.preferred_blas_library "
+        "torch.backends.cuda.preferred_linalg_library torch.export.Dim torch.export.dims torch.utils.flop_counter.FlopCounterMode "
+        "torch.utils.checkpoint.checkpoint"
+    ),
+    "abstract classes, and at least one tensor": (
+        "torch.utils.data.DFIterDataPipe torch.utils.data.IterDataPipe torch.atleast_1d torch.atleast_2d torch.atleast_3d"
+    ),
+    "functions and modules are not compiled": ("torch.jit.script torch.jit.trace torch.compiler.disable torch.compiler.list_backends"),
+    "of the build": (
+        "torch.__config__.show torch.__config__.parallel_info torch.backends.openmp.is_available torch.backends.mkl.is_available "
+        "torch.backends.cuda.is_built torch.backends.cuda.is_flash_attention_available torch.cuda.Event torch.cuda.get_arch_list "
+        "torch.accelerator.synchronize torch.accelerator.current_accelerator"
+    ),
+}
+
+PLAY_VALUES = """
+import json, os, sys
+import libtensor
+libtensor.install_as_torch()
+sys.path.insert(0, sys.argv[1])
+import public_arguments
+module, names = json.load(sys.stdin)
+out = os.fdopen(os.dup(1), "w")
+null = os.open(os.devnull, os.O_WRONLY)
+os.dup2(null, 1)
+found = {}
+for name, calls in names.items():
+    found[name] = []
+    for arguments in calls:
+        try:
+            found[name].append(public_arguments.call(module, name, arguments))
+        except BaseException as e:
+            found[name].append(["!" + type(e).__name__, str(e)])
+json.dump(found, out)
+"""
+
+
+@pytest.mark.parametrize("module", VALUES)
+def test_calls_with_arguments(module, tmp_path):
+    known = {name for names in OTHER_VALUES.values() for name in names.split()}
+    expected = {name: calls for name, calls in VALUES[module].items() if f"{module}.{name}" not in known}
+    calls = {name: [arguments for arguments, _ in recorded] for name, recorded in expected.items()}
+    command = [sys.executable, "-c", PLAY_VALUES, Path(__file__).parent]
+    done = subprocess.run(command, input=json.dumps([module, calls]), capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    wrong = []
+    for name, results in json.loads(done.stdout).items():
+        for (arguments, answer), got in zip(expected[name], results, strict=True):
+            is_refused = isinstance(got, list) and got[0] == "!NotImplementedError" and name in got[1]
+            if not is_refused and not public_arguments.is_same(answer, got):
+                wrong.append(f"{module}.{name}({', '.join(arguments)}): PyTorch {answer}, libtensor {got}")
+    assert not wrong, "\n".join(wrong)
