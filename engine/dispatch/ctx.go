@@ -153,6 +153,17 @@ func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
 	return nil
 }
 
+// checkLayout returns an error if a backend has no factory function op: no tensor that the caller could convert has the key, but the result would have it.
+func checkLayout(op string, key tensor.Keys, found bool) error {
+	switch {
+	case found:
+		return nil
+	case key&tensor.Sparse != 0:
+		return status.NotImplementedf("%s is not implemented for %s tensors; create a strided tensor and convert it with to_sparse()", op, kindOf(key).Name)
+	}
+	return Unsupported(op, key)
+}
+
 // bumpVersion increments the version of an output tensor.
 func bumpVersion(t *tensor.Tensor) {
 	if t != nil {

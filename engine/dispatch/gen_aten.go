@@ -1245,7 +1245,7 @@ func (c Context) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool
 func (c Context) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Zeros
-		if err = checkKeys("zeros", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("zeros", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, size, d, layout, dev)
@@ -1262,7 +1262,7 @@ func (c Context) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout t
 func (c Context) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Ones
-		if err = checkKeys("ones", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("ones", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, size, d, layout, dev)
@@ -1279,7 +1279,7 @@ func (c Context) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout te
 func (c Context) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Full
-		if err = checkKeys("full", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("full", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, size, value, d, layout, dev)
@@ -1296,7 +1296,7 @@ func (c Context) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dt
 func (c Context) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Empty
-		if err = checkKeys("empty", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("empty", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, size, d, layout, dev, f)
@@ -1313,7 +1313,7 @@ func (c Context) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout t
 func (c Context) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).EmptyStrided
-		if err = checkKeys("empty_strided", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("empty_strided", key, does != nil); err != nil {
 			return
 		}
 		return does(c, size, stride, d, layout, dev)
@@ -1326,7 +1326,7 @@ func (c Context) EmptyStrided(size, stride []int64, d dtype.DType, layout tensor
 func (c Context) EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).EmptyPermuted
-		if err = checkKeys("empty_permuted", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("empty_permuted", key, does != nil); err != nil {
 			return
 		}
 		return does(c, size, physical, d, layout, dev)
@@ -1339,7 +1339,7 @@ func (c Context) EmptyPermuted(size, physical []int64, d dtype.DType, layout ten
 func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).ScalarTensor
-		if err = checkKeys("scalar_tensor", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("scalar_tensor", key, does != nil); err != nil {
 			return
 		}
 		return does(c, value, d, layout, dev)
@@ -1352,7 +1352,7 @@ func (c Context) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.L
 func (c Context) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).ArangeStart
-		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("arange", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, start, end, d, layout, dev)
@@ -1369,7 +1369,7 @@ func (c Context) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtyp
 func (c Context) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).ArangeStartStep
-		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("arange", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, start, end, step, d, layout, dev)
@@ -1386,7 +1386,7 @@ func (c Context) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scal
 func (c Context) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Arange
-		if err = checkKeys("arange", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("arange", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, end, d, layout, dev)
@@ -1403,7 +1403,7 @@ func (c Context) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, lay
 func (c Context) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Range
-		if err = checkKeys("range", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("range", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, start, end, step, d, layout, dev)
@@ -1420,7 +1420,7 @@ func (c Context) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtyp
 func (c Context) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Linspace
-		if err = checkKeys("linspace", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("linspace", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, start, end, steps, d, layout, dev)
@@ -1488,7 +1488,7 @@ func (c Context) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, en
 func (c Context) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Logspace
-		if err = checkKeys("logspace", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("logspace", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, start, end, steps, base, d, layout, dev)
@@ -1556,7 +1556,7 @@ func (c Context) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, en
 func (c Context) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).Eye
-		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("eye", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, n, d, layout, dev)
@@ -1573,7 +1573,7 @@ func (c Context) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.L
 func (c Context) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys()); key != 0 {
 		does := backendOf(key).EyeM
-		if err = checkKeys("eye", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("eye", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, n, m, d, layout, dev)
@@ -1590,7 +1590,7 @@ func (c Context) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tens
 func (c Context) TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).TrilIndices
-		if err = checkKeys("tril_indices", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("tril_indices", key, does != nil); err != nil {
 			return
 		}
 		return does(c, row, col, offset, d, layout, dev)
@@ -1603,7 +1603,7 @@ func (c Context) TrilIndices(row, col, offset int64, d dtype.DType, layout tenso
 func (c Context) TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(layout.Keys()); key != 0 {
 		does := backendOf(key).TriuIndices
-		if err = checkKeys("triu_indices", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("triu_indices", key, does != nil); err != nil {
 			return
 		}
 		return does(c, row, col, offset, d, layout, dev)
@@ -10638,7 +10638,7 @@ func (c Context) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 func (c Context) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Rand
-		if err = checkKeys("rand", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("rand", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, size, g, d, layout, dev)
@@ -10655,7 +10655,7 @@ func (c Context) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d d
 func (c Context) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Randn
-		if err = checkKeys("randn", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("randn", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, size, g, d, layout, dev)
@@ -10672,7 +10672,7 @@ func (c Context) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d 
 func (c Context) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Randint
-		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("randint", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, low, high, size, g, d, layout, dev)
@@ -10689,7 +10689,7 @@ func (c Context) Randint(out *tensor.Tensor, low, high int64, size []int64, g *r
 func (c Context) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).RandintHigh
-		if err = checkKeys("randint", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("randint", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, high, size, g, d, layout, dev)
@@ -10706,7 +10706,7 @@ func (c Context) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *ra
 func (c Context) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).Randperm
-		if err = checkKeys("randperm", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("randperm", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, n, g, d, layout, dev)
@@ -10788,7 +10788,7 @@ func (c Context) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generato
 func (c Context) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		does := backendOf(key).NormalSize
-		if err = checkKeys("normal", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("normal", key, does != nil); err != nil {
 			return
 		}
 		return does(c, out, mean, std, size, g, d, layout, dev)
@@ -14242,7 +14242,7 @@ func (c Context) Lend(self *tensor.Tensor) (r0 *tensor.Tensor, r1 uintptr, r2 bo
 func (c Context) FromFile(filename string, share ops.Bool, size ops.Int, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey(l.Keys()); key != 0 {
 		does := backendOf(key).FromFile
-		if err = checkKeys("from_file", key, tensor.Sparse, 0, does != nil); err != nil {
+		if err = checkLayout("from_file", key, does != nil); err != nil {
 			return
 		}
 		return does(c, filename, share, size, d, l, dev)

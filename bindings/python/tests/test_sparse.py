@@ -320,6 +320,13 @@ def test_other_functions():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("factory", [torch.ones, torch.rand, torch.eye, torch.arange, torch.hann_window])
+def test_factories_of_dense_values_name_the_conversion_to_sparse(factory, layout):
+    with pytest.raises(NotImplementedError, match=rf"not implemented for {layout} tensors; create a strided tensor and convert it with to_sparse\(\)$"):
+        factory(3, layout=getattr(torch, layout))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_errors_of_operators_without_a_sparse_form(layout):
     s = pair(layout)[2]
     for name in ("sort", "exp", "cumsum", "median", "tril"):

@@ -394,8 +394,11 @@ func (f *function) delegate(b *strings.Builder) {
 		all = "0"
 	}
 	if f.table == "" {
-		fmt.Fprintf(b, "does := backendOf(key).%s\nif err = checkKeys(%q, key, %s, %s, does != nil); err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n",
-			f.name, f.op, read, all, f.arguments())
+		check := fmt.Sprintf("checkKeys(%q, key, %s, %s, does != nil)", f.op, read, all)
+		if f.operands() == f.layouts() {
+			check = fmt.Sprintf("checkLayout(%q, key, does != nil)", f.op)
+		}
+		fmt.Fprintf(b, "does := backendOf(key).%s\nif err = %s; err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n", f.name, check, f.arguments())
 		return
 	}
 	if read != "tensor.Sparse" || all != "0" {
