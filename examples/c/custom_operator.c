@@ -1,4 +1,4 @@
-// A custom operator with a kernel of its own: gate(x, w) = x * sigmoid(w), in one pass over the
+// A custom operator with a user-defined kernel: gate(x, w) = x * sigmoid(w), in one pass over the
 // memory instead of two, on the library's threads, with a derivative of any order.
 #include <math.h>
 #include <stdio.h>
