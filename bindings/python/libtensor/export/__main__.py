@@ -12,13 +12,13 @@ import libtensor as torch
 
 from .._core.tensor import Tensor
 from .._storages.files import readable
-from .program import ExportedProgram, Item, Program, read_text
+from .program import ExportedProgram, Item, Program, load, read_records
 from .signature import read_signature
 
 
 def inspect(path: str, graph: bool) -> int:
     """Prints the inputs, outputs and operators of a program; returns 1 if libtensor lacks one of them."""
-    text = read_text(readable(path))
+    text, _ = read_records(readable(path))
     version = text["schema_version"]
     print(f"schema version {version['major']}.{version['minor']}, PyTorch {text.get('torch_version', '?')}")
     try:
@@ -60,7 +60,7 @@ def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) ->
 
 def run(path: str, inputs: list[str], output: str | None, symbols: dict[str, int]) -> int:
     """Runs a program, and prints its outputs or saves its first one."""
-    loaded = ExportedProgram(Program(readable(path)), read_text(readable(path)))
+    loaded = load(path)
     results = loaded._program.run(*given(loaded, inputs, symbols))
     if output is not None:
         torch.save_npy(next(x for x in results if isinstance(x, Tensor)), output)
@@ -75,7 +75,7 @@ def bench(path: str, inputs: list[str], symbols: dict[str, int], seconds: float)
     begin = time.perf_counter()
     program = Program(readable(path))
     loading = time.perf_counter() - begin
-    loaded = ExportedProgram(program, read_text(readable(path)))
+    loaded = ExportedProgram(program, *read_records(readable(path)))
     values = given(loaded, inputs, symbols)
     times: list[float] = []
     while not times or (sum(times) < seconds and len(times) < 100000):

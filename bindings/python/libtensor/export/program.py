@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import os
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_void_p
@@ -18,6 +19,7 @@ from .._core.values import BOOL, FLOAT, INT, NONE, STRING, TENSOR, Unsupported, 
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
 from .._storages.files import is_path, read, readable
+from .._storages.files import load as load_tensors
 from ..nn import Module, Parameter
 from ..utils import _pytree
 from .signature import ExportGraphSignature, read_signature, show_graph
@@ -161,8 +163,9 @@ class ExportedProgram:
     `state_dict` the parameters and buffers, which share memory with the program; str() shows its operators.
     """
 
-    def __init__(self, program: Program, text: dict[str, Any]):
+    def __init__(self, program: Program, text: dict[str, Any], samples: Tensor | None = None):
         self._program, self._text = program, text
+        self._samples = samples  # the bytes of data/sample_inputs/model.pt
         self.graph_signature: ExportGraphSignature = read_signature(text["graph_module"]["signature"])
 
     def module(self, check_guards: bool = True) -> ExportedModule:
@@ -184,6 +187,14 @@ class ExportedProgram:
     def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:
         """The least and the largest value of each symbolic size."""
         return {name: (x["min_val"], x["max_val"]) for name, x in self._text["range_constraints"].items()}
+
+    @property
+    def example_inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """The positional and the keyword arguments of the export; None if the file has none."""
+        if self._samples is None:
+            return None
+        found: tuple[tuple[Any, ...], dict[str, Any]] = load_tensors(io.BytesIO(self._samples.numpy().tobytes()))
+        return found
 
     @property
     def inputs(self) -> list[Item]:
@@ -213,12 +224,12 @@ class ExportedProgram:
         return f"ExportedProgram:\n{show_graph(self._text)}\n\n{self.graph_signature}\nRange constraints: {self.range_constraints}"
 
 
-def read_text(source: str | Tensor) -> dict[str, Any]:
-    """Returns the JSON of the model in an archive."""
+def read_records(source: str | Tensor) -> tuple[dict[str, Any], Tensor | None]:
+    """Returns the JSON of the model in an archive, and the bytes of the sample inputs."""
     names, records = _f.archive_load(source, mmap=True) if isinstance(source, str) else _f.archive_load_bytes(source)
-    models = (record for name, record in zip(names, records, strict=True) if name.partition("/")[2].startswith("models/"))
-    text: dict[str, Any] = json.loads(raw_bytes(next(models)))
-    return text
+    found = {name.partition("/")[2].rpartition("/")[0]: record for name, record in zip(names, records, strict=True)}
+    text: dict[str, Any] = json.loads(raw_bytes(found["models"]))
+    return text, found.get("data/sample_inputs")
 
 
 def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
@@ -228,4 +239,4 @@ def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_ve
     names all of them. `extra_files` and `expected_opset_version` are accepted for compatibility with PyTorch, and not used.
     """
     source = readable(f) if is_path(f) else read(f, "load")
-    return ExportedProgram(Program(source), read_text(source))
+    return ExportedProgram(Program(source), *read_records(source))

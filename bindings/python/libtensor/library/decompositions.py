@@ -347,6 +347,8 @@ def _factory(name: str, is_sized: bool) -> None:
         overload = {"empty": "memory_format", "arange": ("default", "default", "start", "start_step")[len(values)]}.get(name, "default")
         if name == "randint":
             overload = "default" if isinstance(values[1], list) else "low"
+        elif name == "eye" and (len(values) == 2 or "m" in given):
+            overload = "m"
         made = call(f"{name}.{overload}", *values, **given)
         return made.requires_grad_() if requires_grad else made
 

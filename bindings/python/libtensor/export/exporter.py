@@ -1,0 +1,169 @@
+"""Exports modules and functions: export() records their operators, and save() writes a program to a file."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .._core.tensor import Tensor
+from .._data.interop import raw_bytes
+from .._gen import gen_functions as _f
+from .._storages.files import is_path, writing
+from ..nn import Module
+from ..utils import _pytree as pytree
+from .dims import Dim, Size, Symbol, find_symbols
+from .program import ExportedProgram, Program
+from .trace import Recording, Sizes, record, sample, unify
+from .writer import write_archive, write_model, write_samples
+
+__all__ = ["export", "save"]
+
+
+def _list_state(module: Any) -> tuple[dict[str, tuple[str, Tensor]], dict[str, bool]]:
+    """Returns the parameters and buffers of a module by the names of their placeholders, and which buffers are persistent."""
+    if not isinstance(module, Module):
+        return {}, {}
+    state = {f"p_{_clean(name)}": (name, value) for name, value in module.named_parameters(remove_duplicate=False)}
+    buffers = dict(module.named_buffers(remove_duplicate=False))
+    state |= {f"b_{_clean(name)}": (name, value) for name, value in buffers.items()}
+    kept = set(module.state_dict())
+    return state, {name: name in kept for name in buffers}
+
+
+def _clean(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _name_arguments(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """Returns the names of positional arguments, with numbers for those of *args."""
+    called = function.forward if isinstance(function, Module) else function
+    parameters = list(inspect.signature(called).parameters.values())
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    if len(args) > len(named) and rest is None:
+        raise TypeError(f"export: args has {len(args)} items, but the function takes {len(named)} positional arguments")
+    return named[: len(args)] + [f"{rest}_{i}" for i in range(len(args) - len(named))]
+
+
+def _name_inputs(args: dict[str, Any], taken: set[str]) -> list[str]:
+    """Returns the names of the flat inputs."""
+    names = []
+    for name, value in args.items():
+        for path, _ in pytree.tree_flatten_with_path(value)[0]:
+            full = base = _clean("_".join([name, *(str(getattr(k, "idx", getattr(k, "key", getattr(k, "name", "")))) for k in path)]))
+            number = 0
+            while full in taken:
+                number += 1
+                full = f"{base}_{number}"
+            taken.add(full)
+            names.append(full)
+    return names
+
+
+def _choose_samples(symbols: list[Symbol]) -> list[dict[Symbol, int]]:
+    """Returns values of the symbols: those of the sample inputs, other ones for each symbol, and two for all together."""
+    hints = {symbol: symbol.hint for symbol in symbols}
+
+    def other(symbol: Symbol, step: int) -> int:
+        values = [v for v in range(symbol.hint + step, symbol.hint + step + 8) if symbol.most is None or v <= symbol.most]
+        values += [v for v in range(symbol.hint - step, -1, -1) if v >= max(symbol.least, 1)]
+        values += [v for v in range(max(symbol.least, 1), (symbol.most or symbol.hint) + 1) if v != symbol.hint]
+        return values[0] if values else symbol.hint
+
+    samples = [hints]
+    samples += [{**hints, symbol: other(symbol, 1 + i)} for i, symbol in enumerate(symbols)]
+    samples += [{symbol: other(symbol, step + 2 * i) for i, symbol in enumerate(symbols)} for step in (2, 5)]
+    return samples if symbols else [hints]
+
+
+def _merge(sizes: list[dict[int, Size]], hinted: list[tuple[Symbol, Any]], static: bool) -> list[dict[int, Size]]:
+    """Returns sizes in which those of Dim.AUTO and Dim.DYNAMIC that are equal in the sample inputs are one symbol, or without them."""
+    merged: dict[int, Symbol] = {}
+    by_symbol = {symbol: merged.setdefault(symbol.hint, symbol) for symbol, _ in hinted}
+    return [{d: (by_symbol.get(s, s), a, b) for d, (s, a, b) in found.items() if not (static and s in by_symbol)} for found in sizes]
+
+
+def _record_all(
+    function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any, sizes: list[dict[int, Size]]
+) -> tuple[list[Recording], list[Symbol], list[dict[Symbol, int]]]:
+    symbols = list(dict.fromkeys(symbol for found in sizes for symbol, _, _ in found.values()))
+    samples = _choose_samples(symbols)
+    recordings = [record(function, state, names, sample(values, sizes, of), spec) for of in samples]
+    unify(recordings)
+    return recordings, symbols, samples
+
+
+def export(
+    mod: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """Records the operators of a module, or of a function of tensors, as a program, which runs without Python.
+
+    `args` and `kwargs` are sample inputs. All sizes are fixed, except those that `dynamic_shapes` makes variable: for each argument None, or a dict or
+    list of a `Dim`, `Dim.AUTO` or `Dim.DYNAMIC` for a dimension. The function is called for several sizes, and the numbers that depend on them become
+    operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and inputs as the module does; export
+    itself changes neither. The program has a copy of the weights.
+
+    Raises NotImplementedError if the operators depend on elements of tensors (`if x.sum() > 0`) or, in other ways than numbers, on variable sizes.
+    `strict` and the following arguments are accepted for compatibility with PyTorch, and not used.
+
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    >>> program.module()(torch.ones(5, 2)).shape
+    torch.Size([5, 1])
+    """
+    if not callable(mod):
+        raise TypeError(f"export: mod must be a module or a function, not {type(mod).__name__}")
+    if not isinstance(args, tuple):
+        raise TypeError(f"export: args must be a tuple of sample inputs, not {type(args).__name__}")
+    kwargs = dict(kwargs or {})
+    values, spec = pytree.tree_flatten((args, kwargs))
+    unsupported = next((v for v in values if not isinstance(v, Tensor | bool | int | float | str | None)), None)
+    if unsupported is not None:
+        raise TypeError(f"export: inputs can be tensors, numbers, strings and None, in lists, tuples and dicts, but one is a {type(unsupported).__name__}")
+    argument_names = _name_arguments(mod, args)
+    state, buffers = _list_state(mod)
+    names = _name_inputs({**dict(zip(argument_names, args, strict=True)), **kwargs}, set(state))
+    sizes, hinted = find_symbols(dynamic_shapes, argument_names, args, kwargs)
+    try:
+        recordings, symbols, samples = _record_all(mod, state, names, values, spec, sizes)
+    except (RuntimeError, NotImplementedError):
+        if not hinted:
+            raise
+        try:  # sizes that an operator requires to be equal
+            recordings, symbols, samples = _record_all(mod, state, names, values, spec, _merge(sizes, hinted, False))
+        except (RuntimeError, NotImplementedError):
+            if any(hint is Dim.DYNAMIC for _, hint in hinted):
+                raise
+            recordings, symbols, samples = _record_all(mod, state, names, values, spec, _merge(sizes, hinted, True))
+    modules = [name for name, _ in mod.named_modules() if name] if isinstance(mod, Module) else []
+    text = write_model(
+        recordings, symbols, Sizes(symbols, samples), state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules
+    )
+    tensors = dict([*state.values(), *recordings[0].constants.values()])
+    samples = write_samples(args, kwargs)
+    return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, samples))), text, samples)
+
+
+def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None, opset_version: dict[str, int] | None = None, pickle_protocol: int = 2) -> None:
+    """Writes a program to a path or a file object, as PyTorch's torch.export.save does: torch.export.load of PyTorch and of libtensor read it.
+
+    A file at the path is replaced atomically. `extra_files` must be empty; `opset_version` and `pickle_protocol` are accepted for compatibility with
+    PyTorch, and not used."""
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
+    if extra_files:
+        raise NotImplementedError("export.save: extra_files are not supported; write them to files of their own")
+    tensors = {x.name: ep._program.tensor(i) for i, x in enumerate(ep._program.state)}
+    if is_path(f):
+        with writing(f) as path:
+            _f.archive_save(path, *write_archive(ep._text, tensors, ep._samples))
+    else:
+        f.write(raw_bytes(_f.archive_save_bytes(*write_archive(ep._text, tensors, ep._samples))))
