@@ -68,8 +68,10 @@ def _get_device_module(device_type):
 
 
 def is_compiling():
-    """Returns False: functions are never compiled."""
-    return False
+    """Returns whether torch.export.export calls a function on this thread: functions are never compiled."""
+    from ._inert.compilation import exporting
+
+    return exporting.active
 
 
 def __getattr__(name):

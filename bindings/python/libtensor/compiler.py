@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._inert import identity, refuse
-from ._inert.compilation import compile
+from ._inert.compilation import compile, exporting
 
 __all__ = ["CallbackTrigger", "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling"]
 __all__ += [
@@ -98,8 +98,8 @@ def wrap_numpy(fn: Any) -> Any:
 
 
 def is_compiling() -> bool:
-    """Returns False: functions are never compiled."""
-    return False
+    """Returns whether torch.export.export calls a function on this thread: functions are never compiled."""
+    return is_exporting()
 
 
 def is_dynamo_compiling() -> bool:
@@ -108,8 +108,8 @@ def is_dynamo_compiling() -> bool:
 
 
 def is_exporting() -> bool:
-    """Returns False: functions are never exported."""
-    return False
+    """Returns whether torch.export.export calls a function on this thread."""
+    return exporting.active
 
 
 def nested_compile_region(fn: Any = None, *, options: Any = None) -> Any:

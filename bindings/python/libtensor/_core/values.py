@@ -11,6 +11,7 @@ from .._base import dtypes
 from .._base.device import device as _device
 from .._base.errors import failure
 from .._base.library import Device, Scalar, bind
+from .._base.overrides import hook
 from .owner import Generator
 from .results import wrap
 from .tensor import Tensor
@@ -48,7 +49,7 @@ def _set_list(value: Value, items: Any, kept: list[Any]) -> None:
         value.kind, made = BOOLS, (c_bool * len(items))(*items)
     elif kinds <= {int, float}:
         value.kind, made = FLOATS, (c_double * len(items))(*items)
-    elif kinds <= {Tensor, type(None)}:
+    elif all(item is None or (isinstance(item, Tensor) and hook(item) is None) for item in items):
         value.kind, made = TENSORS, (c_void_p * len(items))(*[None if item is None else item._h for item in items])
     elif kinds == {str}:
         value.kind, made = STRINGS, (c_char_p * len(items))(*[item.encode() for item in items])
@@ -65,7 +66,7 @@ def set_value(value: Value, given: Any, kept: list[Any]) -> None:
     kind = type(given)
     if given is None:
         value.kind = NONE
-    elif kind is Tensor:
+    elif kind is Tensor or (isinstance(given, Tensor) and hook(given) is None):
         value.kind, value.content.p = TENSOR, given._h
     elif kind is bool:
         value.kind, value.content.b = BOOL, given

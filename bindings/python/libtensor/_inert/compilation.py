@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from . import identity, warn_once
+
+
+class _Exporting(threading.local):
+    """Whether torch.export.export calls a function on the thread."""
+
+    active = False
+
+
+exporting = _Exporting()
 
 
 def compile(

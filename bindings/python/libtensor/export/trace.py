@@ -11,6 +11,7 @@ from typing import Any
 from .. import allclose, arange, get_rng_state, no_grad, ops, set_rng_state
 from .. import equal as are_equal
 from .._core.tensor import Tensor
+from .._inert.compilation import exporting
 from ..func import functional_call
 from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph import Graph
@@ -143,7 +144,11 @@ def name_constants(function: Callable[..., Any], graph: Graph, root: Module) -> 
 
 def call(function: Callable[..., Any], state: dict[str, Tensor], values: list[Any], spec: Any) -> Any:
     args, kwargs = pytree.tree_unflatten(values, spec)
-    return functional_call(function, state, args, kwargs, tie_weights=False) if isinstance(function, Module) else function(*args, **kwargs)
+    before, exporting.active = exporting.active, True
+    try:
+        return functional_call(function, state, args, kwargs, tie_weights=False) if isinstance(function, Module) else function(*args, **kwargs)
+    finally:
+        exporting.active = before
 
 
 def call_plainly(function: Callable[..., Any], state: dict[str, Tensor], values: list[Any], spec: Any) -> list[Any] | None:

@@ -200,8 +200,7 @@ def write_model(
     placeholders = [node for node in first.nodes if node.op == "placeholder"]
     input_specs: list[dict[str, Any]] = []
     inputs: list[dict[str, Any]] = []
-    for node in placeholders[: len(state)]:
-        target, value = state[node.name]
+    for node, (target, value) in zip(placeholders, state.values(), strict=False):
         node.meta["requires_grad"] = value.requires_grad
         if target in buffers:
             input_specs.append({"buffer": {"arg": {"name": node.name}, "buffer_name": target, "persistent": buffers[target]}})
