@@ -24,15 +24,55 @@ RULES: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 # Operators with the parameters of the functions: PyTorch decomposes them for autograd, but a program keeps them.
 KEPT = frozenset(
-    "linear matmul reshape flatten layer_norm group_norm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
-    "scaled_dot_product_attention softmax log_softmax max_pool1d max_pool2d max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d".split()
+    [
+        "linear",
+        "matmul",
+        "reshape",
+        "flatten",
+        "layer_norm",
+        "group_norm",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "scaled_dot_product_attention",
+        "softmax",
+        "log_softmax",
+        "max_pool1d",
+        "max_pool2d",
+        "max_pool3d",
+        "adaptive_avg_pool1d",
+        "adaptive_avg_pool2d",
+    ]
 )
 # Functions whose operator has parameters of the same names, but for self, train and the number of a reduction.
-NAMED = (
-    "adaptive_avg_pool1d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d alpha_dropout avg_pool1d bilinear "
-    "cosine_embedding_loss ctc_loss feature_alpha_dropout hinge_embedding_loss kl_div margin_ranking_loss max_pool1d max_pool2d max_pool3d "
-    "multi_margin_loss multilabel_margin_loss pairwise_distance pdist poisson_nll_loss triplet_margin_loss"
-).split()
+NAMED = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "alpha_dropout",
+    "avg_pool1d",
+    "bilinear",
+    "cosine_embedding_loss",
+    "ctc_loss",
+    "feature_alpha_dropout",
+    "hinge_embedding_loss",
+    "kl_div",
+    "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "pairwise_distance",
+    "pdist",
+    "poisson_nll_loss",
+    "triplet_margin_loss",
+]
 PAIRS = {"adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"}  # operators that return indices, too
 
 

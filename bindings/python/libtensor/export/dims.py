@@ -184,11 +184,15 @@ class _Reader:
         if (other.min, other.max) != (root.min, root.max):
             raise ValueError(f"export: the Dims {other} and {root} have one name, but other bounds")
         if symbol.hint != hint:
-            raise ValueError(f"export: {where} has the size {size}, where dynamic_shapes requires that {root.__name__} is {symbol.hint}, as in another input")
+            raise ValueError(
+                f"export: {where} has the size {size}, where dynamic_shapes requires that {root.__name__} is {symbol.hint}, as in another input"
+            )
         return symbol
 
 
-def find_symbols(dynamic_shapes: Any, names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[dict[int, Size]], list[tuple[Symbol, _Hint]]]:
+def find_symbols(
+    dynamic_shapes: Any, names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[dict[int, Size]], list[tuple[Symbol, _Hint]]]:
     """Returns the variable sizes of each flat input, and the symbols that Dim.AUTO and Dim.DYNAMIC have created.
 
     `names` are the names of the positional arguments. Raises ValueError if `dynamic_shapes` does not fit the arguments."""

@@ -90,7 +90,17 @@ def _record_all(
 ) -> tuple[list[Recording], list[Symbol], list[dict[Symbol, int]]]:
     symbols = list(dict.fromkeys(symbol for found in sizes for symbol, _, _ in found.values()))
     samples = _choose_samples(symbols)
-    recordings = [record(function, state, names, sample(values, sizes, of), spec) for of in samples]
+    recordings = []
+    for of in samples:
+        try:
+            recordings.append(record(function, state, names, sample(values, sizes, of), spec))
+        except NotImplementedError:
+            raise
+        except (RuntimeError, ValueError, IndexError, TypeError) as error:
+            if of is samples[0]:
+                raise
+            given = ", ".join(f"{symbol.name} = {of[symbol]}" for symbol in symbols)
+            raise RuntimeError(f"export: the function fails for other variable sizes ({given}): {error}") from error
     unify(recordings)
     return recordings, symbols, samples
 
@@ -107,10 +117,10 @@ def export(
 ) -> ExportedProgram:
     """Records the operators of a module, or of a function of tensors, as a program, which runs without Python.
 
-    `args` and `kwargs` are sample inputs. All sizes are fixed, except those that `dynamic_shapes` makes variable: for each argument None, or a dict or
-    list of a `Dim`, `Dim.AUTO` or `Dim.DYNAMIC` for a dimension. The function is called for several sizes, and the numbers that depend on them become
-    operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and inputs as the module does; export
-    itself changes neither. The program has a copy of the weights.
+    `args` and `kwargs` are sample inputs. All sizes are fixed, except those that `dynamic_shapes` makes variable: for each argument None, or a dict
+    or list with a `Dim`, `Dim.AUTO` or `Dim.DYNAMIC` for a dimension. The function is called for several sizes, and the numbers that depend on them
+    become operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and inputs as the module
+    does; export itself changes neither. The program has a copy of the weights.
 
     Raises NotImplementedError if the operators depend on elements of tensors (`if x.sum() > 0`) or, in other ways than numbers, on variable sizes.
     `strict` and the following arguments are accepted for compatibility with PyTorch, and not used.
@@ -127,7 +137,9 @@ def export(
     values, spec = pytree.tree_flatten((args, kwargs))
     unsupported = next((v for v in values if not isinstance(v, Tensor | bool | int | float | str | None)), None)
     if unsupported is not None:
-        raise TypeError(f"export: inputs can be tensors, numbers, strings and None, in lists, tuples and dicts, but one is a {type(unsupported).__name__}")
+        raise TypeError(
+            f"export: inputs can be tensors, numbers, strings and None, in lists, tuples and dicts, but one is a {type(unsupported).__name__}"
+        )
     argument_names = _name_arguments(mod, args)
     state, buffers = _list_state(mod)
     names = _name_inputs({**dict(zip(argument_names, args, strict=True)), **kwargs}, set(state))
@@ -152,7 +164,9 @@ def export(
     return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, samples))), text, samples)
 
 
-def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None, opset_version: dict[str, int] | None = None, pickle_protocol: int = 2) -> None:
+def save(
+    ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None, opset_version: dict[str, int] | None = None, pickle_protocol: int = 2
+) -> None:
     """Writes a program to a path or a file object, as PyTorch's torch.export.save does: torch.export.load of PyTorch and of libtensor read it.
 
     A file at the path is replaced atomically. `extra_files` must be empty; `opset_version` and `pickle_protocol` are accepted for compatibility with

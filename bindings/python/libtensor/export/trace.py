@@ -25,6 +25,7 @@ from .dims import Size, Symbol
 
 __all__ = ["Recording", "Sizes", "record", "unify"]
 
+
 class Tracer(OperatorTracer):
     """Records operators, with the composite ones of `composites` whole."""
 
@@ -60,7 +61,7 @@ class Recording:
     @property
     def outputs(self) -> list[Any]:
         """The flat results: nodes, numbers, strings and None."""
-        return list(self.nodes[-1].args[0])  # type: ignore[arg-type, call-overload]
+        return list(self.nodes[-1].args[0])
 
     def sizes(self, at: int) -> tuple[int, ...] | None:
         """Returns the shape of the value of node `at`; None if it is no tensor."""
@@ -299,13 +300,17 @@ class Unifier:
         if found is None:
             found = self.quotient(vector) or self.product(vector)
         if found is None:
-            raise NotImplementedError(f"export: {where} depends on the variable sizes in a way that is not supported: {list(vector)} for these samples")
+            raise NotImplementedError(
+                f"export: {where} depends on the variable sizes in a way that is not supported: {list(vector)} for these samples"
+            )
         self.made[vector] = found
         return found
 
     def quotient(self, vector: tuple[int, ...]) -> Node | None:
         for known in self.known:
-            for divisor in {x // v for x, v in zip(known, vector, strict=True) if v > 0} | {x // v + 1 for x, v in zip(known, vector, strict=True) if v > 0}:
+            for divisor in {x // v for x, v in zip(known, vector, strict=True) if v > 0} | {
+                x // v + 1 for x, v in zip(known, vector, strict=True) if v > 0
+            }:
                 if divisor > 1 and all(x // divisor == v for x, v in zip(known, vector, strict=True)):
                     return self.call(operator.floordiv, (self.size(known), divisor), vector)
         return None
@@ -358,7 +363,9 @@ def unify(recordings: list[Recording]) -> Recording:
         for a, b in itertools.zip_longest(first.nodes, other.nodes):
             if a is None or b is None or describe(a) != describe(b):
                 operators = f"{getattr(a, 'target', 'the end')} and {getattr(b, 'target', 'the end')}"
-                raise NotImplementedError(f"export: the operators depend on the variable sizes ({operators} for samples of other sizes); make these sizes static")
+                raise NotImplementedError(
+                    f"export: the operators depend on the variable sizes ({operators} for samples of other sizes); make these sizes static"
+                )
         if other.spec != first.spec:
             raise NotImplementedError("export: the structure of the result depends on the variable sizes")
     if len(recordings) > 1:

@@ -132,8 +132,15 @@ def write_call(node: Node) -> dict[str, Any]:
         target = f"torch.ops.{node.target}"
     else:
         inputs = [{"name": name, "arg": write_argument(v), "kind": 1} for name, v in zip("ab", node.args, strict=False)]
-        target = f"_operator.{node.target.__name__}"  # type: ignore[union-attr]
-    return {"target": target, "inputs": inputs, "outputs": write_results(node), "metadata": {}, "is_hop_single_tensor_return": None, "name": node.name}
+        target = f"_operator.{node.target.__name__}"
+    return {
+        "target": target,
+        "inputs": inputs,
+        "outputs": write_results(node),
+        "metadata": {},
+        "is_hop_single_tensor_return": None,
+        "name": node.name,
+    }
 
 
 def write_results(node: Node) -> list[dict[str, Any]]:
