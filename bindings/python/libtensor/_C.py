@@ -12,6 +12,7 @@ from ._core.modes import is_grad_enabled, set_grad_enabled
 from ._gen import gen_nn_functional
 from ._gen.gen_functions import transform_level as _transform_level
 from ._inert import refuse
+from ._inert.core import find as _find
 
 __path__ = []  # a package, for imports of names such as torch._C._functorch
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
@@ -254,3 +255,7 @@ refuse(globals(), "TorchScript is not supported", "PyTorchFileReader PyTorchFile
 refuse(
     globals(), "TorchScript is not supported", "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType"
 )
+
+
+def __getattr__(name):
+    return _find(name)

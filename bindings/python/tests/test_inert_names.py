@@ -278,3 +278,25 @@ def test_float4_raises_with_its_name():
     for use in (lambda: torch.zeros(2, dtype=torch.float4_e2m1fn_x2), lambda: torch.ones(2, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)):
         with pytest.raises(NotImplementedError, match="torch.float4_e2m1fn_x2 are not supported"):
             use()
+
+
+def test_queries_of_the_core_module():
+    x, core = torch.ones(2), torch._C
+    assert core._has_torch_function_unary(x) is False and core._is_torch_function_mode_enabled() is False
+    assert core._len_torch_function_stack() == core._len_torch_dispatch_stack() == 0
+    with torch.overrides.TorchFunctionMode() as mode:
+        assert core._get_function_stack_at(0) is mode
+    with torch.utils._python_dispatch.TorchDispatchMode() as mode:
+        assert core._get_dispatch_stack_at(0) is core._get_dispatch_mode() is mode and core._len_torch_function_stack() == 0
+    assert core._is_alias_of(x, x[:1]) and not core._is_alias_of(x, x.clone()) and core._data_address(x) == x.data_ptr()
+    assert core._dispatch_has_kernel("aten::add.Tensor") and "aten::add.Tensor" in core._dispatch_get_all_op_names()
+    assert core._get_float32_matmul_precision() == "highest" and core._LinAlgError is torch.linalg.LinAlgError
+    assert core._distributed_rpc._is_current_rpc_agent_set() is core._jit_can_fuse_on_cpu() is False
+    with pytest.raises(AttributeError, match="_no_such_name"):
+        core._no_such_name
+
+
+def test_a_private_context_of_backends_that_packages_enter():
+    with getattr(torch.backends, "__allow_nonbracketed_mutation")():
+        torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.deterministic = False

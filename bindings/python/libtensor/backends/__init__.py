@@ -1,5 +1,8 @@
 """Settings of the libraries that PyTorch uses. Those of libraries that libtensor does not use are stored without effect."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from . import cpu, cuda, cudnn, cusparselt, kleidiai, mha, miopen, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized, xnnpack
 
 __all__ = ["cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "miopen", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum"]
@@ -15,3 +18,9 @@ def flags_frozen():
 
 def disable_global_flags():
     """Accepted without effect: the settings can always be changed."""
+
+
+@contextmanager
+def __allow_nonbracketed_mutation() -> Iterator[None]:
+    """A context manager without effect, which packages enter to change settings: they can always be changed."""
+    yield
