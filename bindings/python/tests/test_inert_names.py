@@ -293,7 +293,7 @@ def test_queries_of_the_core_module():
     assert core._get_float32_matmul_precision() == "highest" and core._LinAlgError is torch.linalg.LinAlgError
     assert core._distributed_rpc._is_current_rpc_agent_set() is core._jit_can_fuse_on_cpu() is False
     with pytest.raises(AttributeError, match="_no_such_name"):
-        core._no_such_name
+        core._no_such_name()
 
 
 def test_a_private_context_of_backends_that_packages_enter():

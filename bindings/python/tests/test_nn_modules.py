@@ -5,6 +5,7 @@ import gc
 import itertools
 import pickle
 import random
+import typing
 import weakref
 from collections import OrderedDict
 
@@ -628,3 +629,14 @@ def test_loading_exchanges_parameters_on_request(assign):
     assert module.weight is weight and weight.requires_grad and torch.equal(weight.double(), state["weight"].to(weight.dtype).double())
     assert weight.dtype is (torch.float64 if assign else torch.float32)
     assert module.own.tolist() == [2, 2]
+
+
+def test_annotations_are_objects():
+    """typing.get_type_hints() evaluates those of an instance in the namespace of the caller."""
+    hints = typing.get_type_hints(torch.nn.Linear(2, 3), globalns={}, localns={})
+    assert hints["in_features"] is int and hints["weight"] is torch.nn.Parameter
+
+    class Own(torch.nn.Module):
+        pass
+
+    assert typing.get_type_hints(Own(), globalns={}, localns={})["training"] is bool

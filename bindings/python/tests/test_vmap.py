@@ -533,3 +533,32 @@ def test_metadata_are_those_of_an_example():
     seen = []
     vmap(lambda t: seen.append((t.shape, t.stride(), t.is_contiguous(), t.dtype, t.device.type, t.numel())) or t, in_dims=1)(torch.zeros(2, 3, 4))
     assert seen == [((2, 4), (12, 1), False, torch.float32, "cpu", 8)]
+
+
+def test_steps_of_vmap_can_be_replaced():
+    """Packages with batched classes of their own assign the functions of torch._functorch.vmap: tensordict does."""
+    from libtensor._functorch import vmap as steps
+
+    class Pair:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    def create(dims, args, level, spec):
+        return [Pair(*(steps._add_batch_dim(t, 0, level) for t in (pair.a, pair.b))) for pair in args]
+
+    def unwrap(output, out_dims, level, size, func):
+        return Pair(*(steps._maybe_remove_batch_dim("f", t, level, size, out_dims) for t in (output.a, output.b)))
+
+    before = steps._process_batched_inputs, steps._create_batched_inputs, steps._unwrap_batched
+    x, y = torch.arange(6.0).reshape(3, 2), torch.ones(3)
+    try:
+        steps._unwrap_batched = lambda *args: before[2](*args)
+        assert torch.vmap(lambda a, b: (a * b, {"s": a.sum()}), in_dims=(0, None))(x, y[0])[1]["s"].tolist() == [1, 5, 9]
+        steps._process_batched_inputs = lambda dims, args, func: (3, [0], list(args), None)
+        steps._create_batched_inputs, steps._unwrap_batched = create, unwrap
+        made = torch.vmap(lambda p: Pair(p.a.sum() * p.b, p.b))(Pair(x, y))
+    finally:
+        steps._process_batched_inputs, steps._create_batched_inputs, steps._unwrap_batched = before
+    assert made.a.tolist() == [1, 5, 9] and made.b.tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match="must only return Tensors"):
+        steps._maybe_remove_batch_dim("f", 1, 1, 3, 0)

@@ -3,6 +3,7 @@
 from collections import deque
 from copy import copy
 from functools import wraps
+from typing import Any
 
 from .._core.tensor import Tensor
 from .._data.random import default as default_generator
@@ -173,6 +174,23 @@ class Mapping:
         return refilled(output, [column[0] if d is None else _f.cat(column, d) for column, d in columns])
 
 
+def results_of(steps, func, in_dims, out_dims, randomness, args, kwargs):
+    """Returns the results of a call by functions that flatten and batch the inputs, and unwrap the outputs."""
+    process, create, unwrap = steps
+    size, dims, given, form = process(in_dims, args, func)
+    around = _f.transform_level()
+    try:
+        level = _f.vmap_begin(size, randomness)
+        output = func(*create(dims, given, level, form), **kwargs)
+        return unwrap(output, out_dims, level, size, func)
+    finally:
+        _f.transform_leave(around)
+
+
+# Functions that replace the steps of vmap, for packages with classes of batched values of their own: set by _functorch/vmap.py.
+replaced: Any = None
+
+
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """Returns a function that applies `func` to all elements of a batch: it calls `func` once with batched tensors.
 
@@ -191,6 +209,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @wraps(func)
     def over_all(*args, **kwargs):
+        if replaced is not None and (steps := replaced()):
+            return results_of(steps, func, in_dims, out_dims, randomness, args, kwargs)
         mapping = Mapping(func, in_dims, out_dims, args)
         if chunk_size is None or chunk_size >= mapping.size:
             return mapping.results(mapping.given, mapping.size, randomness, kwargs)[0]

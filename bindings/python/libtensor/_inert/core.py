@@ -95,7 +95,7 @@ def _data_address(t: Tensor) -> int:
 
 def _storage_id(t: Tensor) -> int:
     """Returns a number that identifies the storage of a tensor."""
-    return t.untyped_storage().data_ptr()
+    return int(t.untyped_storage().data_ptr())
 
 
 def _has_storage(t: Tensor) -> bool:
@@ -105,7 +105,8 @@ def _has_storage(t: Tensor) -> bool:
 
 def _get_cpu_capability() -> str:
     """Returns the instruction set of the kernels: DEFAULT, AVX2 or AVX512."""
-    return {"baseline": "DEFAULT"}.get(ROOT.cpu_tier(), ROOT.cpu_tier().upper())
+    tier = str(ROOT.cpu_tier())
+    return "DEFAULT" if tier == "baseline" else tier.upper()
 
 
 def _dispatch_get_all_op_names() -> list[str]:

@@ -1,5 +1,7 @@
 """Layers and containers: the modules of `libtensor.nn`, one file for each family."""
 
+import inspect as _inspect
+
 from . import (
     activation,
     adaptive,
@@ -70,3 +72,8 @@ __all__ += rnn.__all__
 __all__ += sparse.__all__
 __all__ += transformer.__all__
 __all__ += upsampling.__all__
+
+# Programs evaluate the annotations of modules in their own namespace, as typing.get_type_hints(module) does: they are objects, not text.
+for _class in map(globals().__getitem__, __all__):
+    if isinstance(_class, type) and "__annotations__" in vars(_class):
+        _class.__annotations__ = _inspect.get_annotations(_class, eval_str=True)
