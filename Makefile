@@ -211,9 +211,10 @@ bindings/node/node_modules/.package-lock.json: bindings/node/package-lock.json
 generate: ## Write all generated files from the operator schemas and the kernel sources
 	@go run ./engine/schema/generate
 
-fits: $(VENV)/ready ## Compute the coefficients of special functions again, engine/kernel/src/gen_fits.h (installs mpmath; minutes)
+fits: $(VENV)/ready ## Compute the coefficients of special functions again, engine/kernel/src/gen_fits.h and gen_bins.h (installs mpmath; minutes)
 	@$(PYTHON) -m pip install -q mpmath
 	@$(PYTHON) engine/kernel/accuracy/fits.py
+	@$(PYTHON) engine/kernel/accuracy/bins.py
 
 # The site and its tools are separate: no other target needs them.
 SITE := build/site-venv

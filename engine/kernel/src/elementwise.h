@@ -5,6 +5,7 @@
 #define LIBTENSOR_KERNEL_ELEMENTWISE_H
 
 #include "conversions.h"
+#include "short_rows.h"
 #include "stream.h"
 #include "transpose.h"
 
@@ -190,6 +191,16 @@ void run_copy(const lt_loop *l) {
            l->sizes[fast]);
     });
     return;
+  }
+  if (l->ndim > 1 && l->memory[0] == l->memory[1] && l->strides[0][0] == size &&
+      l->strides[1][0] == size) {
+    const int64_t n = l->sizes[0] * size;
+    if (const CopyRows rows = find_copy_rows(n)) {
+      walk(l, 2, start, [&](const Cursor &at) {
+        rows(at.data[0], l->strides[0][1], at.data[1], l->strides[1][1], n, l->sizes[1]);
+      });
+      return;
+    }
   }
   const CastRow cast = find_cast(l->memory[1], l->memory[0]);
   int64_t strides[2] = {l->strides[0][0], l->strides[1][0]};

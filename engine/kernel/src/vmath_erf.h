@@ -7,11 +7,18 @@
 #ifndef LT_VMATH_ERF_H_
 #define LT_VMATH_ERF_H_
 
+#include "vmath_bins.h"
 #include "vmath_exp.h"
 
 namespace lt {
 namespace {
 
+#if LT_BITMASK
+template <class T>
+LT_INLINE Vec<T> verf(Vec<T> x) {
+  return erf_in_bins(x);
+}
+#else
 // (erf x / x - 2/sqrt(pi) (1 - x^2/3)) / x^4 for x^2 = z <= 1.
 LT_INLINE Doubles erf_tail(Doubles z) {
   const Doubles p = poly(z, -0x1.b82ce31278541p-6, 0x1.565bcd0b6b7a4p-8, -0x1.c02db36946eaep-11,
@@ -74,6 +81,7 @@ LT_INLINE Floats verf(Floats x) {
   });
   return copysign(y, x);
 }
+#endif
 
 // c + t * p where |c| >= |t * p|.
 LT_INLINE Two<double> horner_step(Two<double> t, Two<double> p, Two<double> c) {

@@ -5,6 +5,7 @@
 #ifndef LT_VMATH_HYPER_H_
 #define LT_VMATH_HYPER_H_
 
+#include "vmath_bins.h"
 #include "vmath_log.h"
 
 namespace lt {
@@ -48,6 +49,12 @@ LT_INLINE Floats vcosh(Floats x) {
   });
 }
 
+#if LT_BITMASK
+template <class T>
+LT_INLINE Vec<T> vtanh(Vec<T> x) {
+  return tanh_in_bins(x);
+}
+#else
 LT_INLINE Doubles vtanh(Doubles x) {
   // h / (h + 1) with h = (e^2|x| - 1) / 2.
   const Doubles m = min(Doubles(20.0), abs(x));
@@ -63,6 +70,7 @@ LT_INLINE Floats vtanh(Floats x) {
   });
   return copysign(y, x);
 }
+#endif
 
 // sqrt(a) in double length, 0 for 0.
 LT_INLINE Two<double> sqrt_parts(Two<double> a) {

@@ -188,7 +188,7 @@ LT_INLINE Floats vsoftplus(Floats a, float beta, float threshold) {
 }
 
 // a times the normal distribution's function.
-LT_INLINE Doubles vgelu(Doubles a) {
+LT_INLINE Doubles gelu_far(Doubles a) {
   const Doubles m = min(Doubles(40.0), abs(a));
   const LowerTail t = lower_tail(m);
   const Two<double> q = multiply(t.value, Two<double>{m, 0.0});
@@ -222,6 +222,20 @@ LT_INLINE Doubles normal_short(Doubles v, Doubles density) {
 LT_INLINE Doubles bell_short(Doubles v) {
   return exp2_short(max(v * v * (-0.5 * Ln2<double>::inverse), Doubles(-900.0)));
 }
+LT_INLINE Floats gelu_far(Floats a) {
+  const Floats y = in_double(a, [](Doubles v) { return v * normal_short(v, bell_short(v)); });
+  return undefined_below(a, y);
+}
+#if LT_BITMASK
+LT_INLINE Mask<float> beyond_bins(Floats a) { return a < -5.44f; }
+LT_INLINE Mask<double> beyond_bins(Doubles a) { return abs(a) > 3.87; }
+template <class T>
+LT_INLINE Vec<T> vgelu(Vec<T> a) {
+  const Vec<T> y = gelu_in_bins(a);
+  const Mask<T> far = beyond_bins(a);
+  return __builtin_expect(any(far), 0) ? select(far, gelu_far(a), y) : y;
+}
+#else
 // Where no element is beyond 3: a polynomial in the square, to 2^-32 of the result.
 LT_INLINE Doubles gelu_near(Doubles v) {
   const Doubles y = fma(v, v, Doubles(-17.75)), z = y * y;
@@ -233,11 +247,12 @@ LT_INLINE Doubles gelu_near(Doubles v) {
                                0x1.def6f92ef44e2p+5, 0x1.078ba7f7f4a57p-3);
   return v * fma(v, q, Doubles(0.5));
 }
+LT_INLINE Doubles vgelu(Doubles a) { return gelu_far(a); }
 LT_INLINE Floats vgelu(Floats a) {
-  if (!any(abs(a) > 3.0f)) return in_double(a, [](Doubles v) { return gelu_near(v); });
-  const Floats y = in_double(a, [](Doubles v) { return v * normal_short(v, bell_short(v)); });
-  return undefined_below(a, y);
+  if (any(abs(a) > 3.0f)) return gelu_far(a);
+  return in_double(a, [](Doubles v) { return gelu_near(v); });
 }
+#endif
 
 // 2 sqrt(2 / pi) (a + 0.044715 a^3), the argument of the logistic function in the tanh form of
 // gelu.
