@@ -423,7 +423,8 @@ lt_target *lt_make_aten_target(int number) {
   t->count = parse_formals(own, formals, LT_MOST_VALUES);
   if (t->count < 0 || !t->schema || !connect_all(t, map)) return NULL;
   if (!parse_results(strstr(own, ") -> ") + strlen(") -> "), t, results)) return NULL;
-  t->cloned = t->op && t->form == LT_FUNCTION && t->info.result_count && !*t->op->results;
+  t->cloned = t->op && t->form == LT_FUNCTION && t->info.result_count && !*t->op->results &&
+              results[0].parameter < 0;
   t->emulated = t->form != LT_FUNCTION && (!t->op || !has_form(t->op, t->form));
   if (t->form == LT_INPLACE && t->op && !*t->op->results)
     t->form = LT_FUNCTION, t->emulated = false;

@@ -115,7 +115,7 @@ THREE = ["x", "v", "i", "p", "l", "s", "m", "xx", "ii", "0", "2", "3", "h", "f",
 FOUR = ["x", "i", "p", "l", "0", "2", "3"]
 # Functions that change the process, and those whose results are memory that is not initialized.
 CHANGES = re.compile(
-    r"(_?set_|use_|enable_|seed$|manual_seed|empty|resize|new_empty|fork$|clear_|get_num_interop|get_default|.*(empty|resize|Tensor$))"
+    r"(_?set_|use_|enable_|seed$|manual_seed|empty|resize|new_empty|fork$|clear_|get_num_interop|get_num_threads|get_default|.*(empty|resize|Tensor$))"
 )
 # Modules of calls that leave the process, or wait for others.
 SKIPPED = ("torch.distributed", "torch.distributed.rpc", "torch.multiprocessing", "torch.utils.benchmark", "torch.utils.cpp_extension", "torch.hub")

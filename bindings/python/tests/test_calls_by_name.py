@@ -162,3 +162,45 @@ def test_composites_pass_gradients():
 def test_errors(call, error, text):
     with pytest.raises(error, match=re.escape(text)):
         call(torch.ones(2))
+
+
+def sample_arguments(info):
+    """Returns an argument for each parameter without a default; None if there is a type without a sample."""
+    samples = {"Scalar": 0.25, "float": 0.25, "int": 0, "SymInt": 0, "bool": False}
+    made = []
+    for i in range(info.parameter_count):
+        kind = info.parameters[i].type.decode()
+        if info.parameters[i].has_default:
+            break
+        if kind not in ("Tensor", "Tensor[]", *samples):
+            return None
+        made.append(torch.full((3,), 0.5) if kind == "Tensor" else [torch.full((3,), 0.5)] if kind == "Tensor[]" else samples[kind])
+    return made
+
+
+def test_operators_in_place_return_nothing():
+    accepted = set()
+    for name in calls.list_operators():
+        if not name.startswith("aten::") or not name.partition(".")[0].endswith("_"):
+            continue
+        args = sample_arguments(calls.describe(name)[0])
+        try:
+            results = None if args is None else calls.call_operator(name, args, {})
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            continue
+        if results is not None:
+            assert results == [], name
+            accepted.add(name)
+    assert len(accepted) > 120
+
+
+@pytest.mark.parametrize("name, args", [("bernoulli_.float", (0.0,)), ("normal_.default", (2.0, 0.0)), ("set_.source_Tensor", (torch.zeros(2),))])
+def test_operators_in_place_write_to_the_first_argument(name, args):
+    x = torch.ones(2)
+    name, _, overload = name.partition(".")
+    assert getattr(getattr(aten, name), overload)(x, *args) is x
+    assert x.tolist() == [2, 2] if name == "normal_" else x.tolist() == [0, 0]
+    y = torch.ones(2, requires_grad=True) * 2
+    assert aten.detach_.default(y) is y and not y.requires_grad
+    assert aten.resize_as_.default(torch.ones(3), torch.ones(2)).shape == (2,)
+    assert aten.requires_grad_.default(x, True) is x and x.requires_grad

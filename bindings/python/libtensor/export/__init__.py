@@ -9,7 +9,7 @@ from .signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, O
 __all__ = ["Dim", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "ShapesCollection"]
 __all__ += ["dims", "export", "load", "register_dataclass", "save"]
 
-WHY = "only whole programs are exported; use torch.export.export"
+WHY = "parts of programs and modules of other forms are not supported; use torch.export.export"
 
 
 def register_dataclass(cls, *, serialized_type_name=None):

@@ -162,6 +162,11 @@ def embedding_bag(call: Call, *args: Any, **kwargs: Any) -> Any:
 
 
 @rule
+def dropout(call: Call, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    return call("dropout_.default" if inplace else "dropout.default", input, p, True) if training and p else input
+
+
+@rule
 def instance_norm(
     call: Call,
     input: Tensor,

@@ -15,7 +15,7 @@ from .._inert.compilation import exporting
 from ..func import functional_call
 from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph import Graph
-from ..fx.node import Node, map_aggregate
+from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.lowering import choose
 from ..nn import Module
@@ -331,6 +331,8 @@ class Unifier:
                 raise NotImplementedError(f"export: the length of {where} depends on the variable sizes")
             return type(first)(self.argument(item, where) for item in zip(*values, strict=True))
         if isinstance(first, Node):
+            if any(not isinstance(v, Node) or v.name != first.name for v in values):
+                raise NotImplementedError(f"export: {where} is another value for other variable sizes")
             return first
         if all(type(v) is type(first) and v == first for v in values) or first is None:
             return first
@@ -351,17 +353,12 @@ class Unifier:
             self.learn(at)
 
 
-def describe(node: Node) -> tuple[Any, Any, Any]:
-    """Returns what two recordings of one program have in common for a node."""
-    return node.op, node.target, map_aggregate((node.args, node.kwargs), lambda x: x.name if isinstance(x, Node) else None)
-
-
 def unify(recordings: list[Recording]) -> Recording:
     """Returns a recording whose graph holds for every size. Raises NotImplementedError if the operators depend on the sizes."""
     first = recordings[0]
     for other in recordings[1:]:
         for a, b in itertools.zip_longest(first.nodes, other.nodes):
-            if a is None or b is None or describe(a) != describe(b):
+            if a is None or b is None or (a.op, a.target, a.name) != (b.op, b.target, b.name):
                 operators = f"{getattr(a, 'target', 'the end')} and {getattr(b, 'target', 'the end')}"
                 raise NotImplementedError(
                     f"export: the operators depend on the variable sizes ({operators} for samples of other sizes); make these sizes static"

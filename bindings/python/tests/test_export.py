@@ -1,0 +1,287 @@
+"""torch.export.export and save: results, weights, variable sizes, structures and errors of recorded programs."""
+
+import gc
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from exported_models import MODELS, flat, text_of
+
+import libtensor as torch
+from libtensor import nn
+from libtensor._base.library import live_handles
+from libtensor.export import Dim, ShapesCollection, export, load, save
+
+F = nn.functional
+RECORDED = json.loads((Path(__file__).parent / "exported_programs.json").read_text())
+
+
+def saved(program):
+    file = io.BytesIO()
+    save(program, file)
+    return load(io.BytesIO(file.getvalue()))
+
+
+def assert_same(found, expected):
+    for a, b in zip(flat(found), flat(expected), strict=True):
+        if isinstance(b, torch.Tensor):
+            assert a.dtype == b.dtype and a.shape == b.shape
+            assert torch.allclose(a, b, 1e-5, 1e-6, equal_nan=True)
+        else:
+            assert type(a) is type(b) and a == b
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_program_returns_what_the_module_returns(name):
+    module, args, kwargs, shapes = MODELS[name]()
+    state = {k: v.clone() for k, v in module.state_dict().items()}
+    inputs = [x.clone() if isinstance(x, torch.Tensor) else x for x in flat((args, kwargs))]
+    program = export(module, args, kwargs, dynamic_shapes=shapes)
+    assert all(torch.equal(state[k], v) for k, v in module.state_dict().items())  # export changes neither the module
+    assert all(torch.equal(a, b) if isinstance(b, torch.Tensor) else a == b for a, b in zip(inputs, flat((args, kwargs)), strict=True))  # nor inputs
+    assert text_of(program) == RECORDED[name], "PyTorch 2.15 has loaded the recorded programs: run exported_models.py and check them again"
+    found = saved(program).module()(*copied(args), **copied(kwargs))
+    with torch.no_grad():
+        assert_same(found, module(*copied(args), **copied(kwargs)))
+
+
+def copied(tree):
+    return torch.utils._pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, tree)
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+
+FUNCTIONS = {
+    "reshape by sizes": lambda x: x.reshape(x.size(0) * 2, -1),
+    "view by a size": lambda x: x.view(x.shape[0], 2, 2),
+    "flatten": lambda x: x.flatten(),
+    "arange": lambda x: torch.arange(x.size(0)) / x.size(0),
+    "slice": lambda x: x[: x.size(0) - 1],
+    "half": lambda x: x.new_zeros(x.size(0) // 2, x.size(0) + 1),
+    "expand": lambda x: x.expand(3, x.size(0), 4).sum(0),
+    "number": lambda x: x.size(0) * 3 + 1,
+    "numel": lambda x: x.sum() / x.numel(),
+    "square": lambda x: torch.ones(x.size(0), x.size(0)).tril() @ x,
+    "split": lambda x: x.split([1, x.size(0) - 1]),
+    "repeat": lambda x: x.repeat(x.size(0), 1),
+    "pad": lambda x: F.pad(x, (0, 0, 0, x.size(0))),
+    "pooled": lambda x: F.max_pool1d(x.t(), 2).reshape(-1, F.max_pool1d(x.t(), 2).size(-1)),
+    "index": lambda x: x[torch.arange(x.size(0)) // 2],
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numbers_follow_variable_sizes(name):
+    function = FUNCTIONS[name]
+    program = saved(export(function, (torch.randn(6, 4),), dynamic_shapes=({0: Dim("n", min=2)},)))
+    for n in (2, 3, 4, 6, 9, 12, 25):
+        x = torch.randn(n, 4)
+        assert_same(program.module()(x), function(x))
+
+
+def test_two_sizes_are_independent():
+    function = lambda a, b: (a @ b, (a.size(0) * b.size(1),), (a @ b).flatten())  # noqa: E731
+    n, k, m = torch.export.dims("n", "k", "m")
+    program = export(function, (torch.ones(3, 3), torch.ones(3, 3)), dynamic_shapes=({0: n, 1: k}, {0: k, 1: m}))
+    for sizes in ((1, 2, 5), (4, 1, 2), (7, 7, 1)):
+        a, b = torch.randn(*sizes[:2]), torch.randn(*sizes[1:])
+        assert_same(program.module()(a, b), function(a, b))
+    with pytest.raises(RuntimeError, match="s1|size"):
+        program.module()(torch.ones(2, 3), torch.ones(4, 2))
+
+
+def test_bounds_of_a_dim_hold_for_inputs():
+    program = export(torch.relu, (torch.ones(3),), dynamic_shapes=({0: Dim("n", min=2, max=5)},))
+    assert program.range_constraints == {"s0": (2, 5)}
+    assert program.module()(torch.ones(5)).shape == (5,)
+    for n in (1, 6):
+        with pytest.raises(RuntimeError, match=rf"\[{n}\].*2 <= s0 <= 5"):
+            program.module()(torch.ones(n))
+
+
+def test_derived_dims():
+    n = Dim("n", max=10)
+    program = export(lambda x, y: x.sum() + y.sum(), (torch.ones(3), torch.ones(7)), dynamic_shapes=({0: n}, {0: 2 * n + 1}))
+    assert program.module()(torch.ones(4), torch.ones(9)).item() == 13
+    with pytest.raises(ValueError, match=r"size 6 .* is no value of"):
+        export(lambda x, y: x.sum() + y.sum(), (torch.ones(3), torch.ones(6)), dynamic_shapes=({0: n}, {0: 2 * n + 1}))
+
+
+def test_auto_sizes_that_must_be_equal_are_one_symbol():
+    program = export(lambda x, y: x + y, (torch.ones(3), torch.ones(3)), dynamic_shapes=({0: Dim.AUTO}, {0: Dim.AUTO}))
+    assert program.module()(torch.ones(5), torch.ones(5)).tolist() == [2] * 5
+    static = export(lambda x: x.reshape(3, 2), (torch.ones(6),), dynamic_shapes=({0: Dim.AUTO},))
+    assert static.range_constraints == {}
+    with pytest.raises(RuntimeError, match="fails for other variable sizes"):
+        export(lambda x: x.reshape(3, 2), (torch.ones(6),), dynamic_shapes=({0: Dim.DYNAMIC},))
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [{"x": {0: Dim("n")}, "y": None}, {"x": [Dim("n"), None]}, ({0: Dim("n")}, None), [(Dim("n"), 4), None], {"x": {0: Dim("n"), 1: Dim.STATIC}}],
+)
+def test_notations_of_dynamic_shapes(shapes):
+    def function(x, y):
+        return x.sum(0) + y
+
+    program = export(function, (torch.ones(3, 4), torch.ones(4)), dynamic_shapes=shapes)
+    assert program.module()(torch.ones(5, 4), torch.ones(4)).tolist() == [6] * 4
+
+
+def test_shapes_of_nested_arguments():
+    n, tree = Dim("n"), {"a": [torch.ones(3), torch.ones(2)], "b": (torch.ones(3),)}
+    function = lambda d, k: d["a"][0] + d["b"][0] * k  # noqa: E731
+    program = export(function, (tree,), {"k": torch.ones(1)}, dynamic_shapes={"d": {"a": [{0: n}, None], "b": ({0: n},)}, "k": None})
+    assert program.module()({"a": [torch.ones(5), torch.ones(2)], "b": (torch.ones(5),)}, k=torch.ones(1)).tolist() == [2] * 5
+    shapes = ShapesCollection()
+    shapes[tree["a"][0]], shapes[tree["b"][0]] = {0: n}, {0: n}
+    assert export(function, (tree,), {"k": torch.ones(1)}, dynamic_shapes=shapes).range_constraints == {"s0": (0, None)}
+
+
+@pytest.mark.parametrize(
+    "shapes, fact",
+    [
+        (({0: Dim("n")},), r"has 1 items, but there are 2 arguments: x, y"),
+        ({"z": None}, r"names 'z', but the arguments are x, y"),
+        ({"x": {2: Dim("n")}}, r"names dimension 2, but the tensor has 2 dimensions"),
+        ({"x": [Dim("n")]}, r"has 1 entries, but the tensor has 2 dimensions"),
+        ({"x": {0: 5}}, r"has the size 5 for dimension 0, but the input has the size 3"),
+        ({"x": {0: "n"}}, r"must have Dims, integers and None, not 'n'"),
+        ({"x": {0: Dim("n")}, "y": {0: Dim("n")}}, r"requires that n is 3, as in another input"),
+        ({"x": {0: Dim("n", max=2)}}, r"the size 3 of x is no value of Dim\('n', min=0, max=2\)"),
+        ({"x": 3}, r"must be a dict, a list, a tuple or None"),
+    ],
+)
+def test_wrong_dynamic_shapes(shapes, fact):
+    def function(x, y):
+        return x.sum() + y.sum()
+
+    with pytest.raises(ValueError, match=fact):
+        export(function, (torch.ones(3, 4), torch.ones(4)), dynamic_shapes=shapes)
+
+
+@pytest.mark.parametrize(
+    "function, kind, fact",
+    [
+        (lambda x: x * 2 if x.sum() > 0 else x, RuntimeError, "value out of a tracing tensor|values of tensors"),
+        (lambda x: x * x.max().item(), RuntimeError, "values of tensors"),
+        (lambda x: x * 2 if x.size(0) > 4 else x + 1, NotImplementedError, "operators depend on the variable sizes"),
+        (lambda x: x * (1 / x.size(0)), NotImplementedError, "depends on the variable sizes"),
+        (lambda x: torch.cat([x] * x.size(0)), NotImplementedError, "length of .* depends on the variable sizes"),
+        (lambda x: {1, 2}, NotImplementedError, "output 0 is a set"),
+    ],
+)
+def test_functions_that_no_graph_describes(function, kind, fact):
+    gc.collect()
+    handles = live_handles()
+    with pytest.raises(kind, match=fact):
+        export(function, (torch.ones(4),), dynamic_shapes=({0: Dim("n")},))
+    gc.collect()
+    assert live_handles() == handles
+
+
+@pytest.mark.parametrize(
+    "call, kind, fact",
+    [
+        (lambda: export(3, ()), TypeError, "mod must be a module or a function, not int"),
+        (lambda: export(torch.relu, torch.ones(2)), TypeError, "args must be a tuple of sample inputs, not Tensor"),
+        (lambda: export(lambda x: x, (1, 2)), TypeError, "args has 2 items, but the function takes 1"),
+        (lambda: export(lambda x: x, (object(),)), TypeError, "one is a object"),
+        (lambda: save(3, io.BytesIO()), TypeError, "'ExportedProgram', got 'int'"),
+        (lambda: save(export(torch.relu, (torch.ones(2),)), io.BytesIO(), extra_files={"a": "b"}), NotImplementedError, "extra_files"),
+    ],
+)
+def test_wrong_arguments(call, kind, fact):
+    with pytest.raises(kind, match=fact):
+        call()
+
+
+def test_weights_are_copies_with_their_names(tmp_path):
+    module = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).eval()
+    program = export(module, (torch.ones(4, 2),))
+    assert program.state_dict.keys() == module.state_dict().keys()
+    module[0].weight.data.zero_()
+    assert program.state_dict["0.weight"].abs().sum() > 0
+    program.state_dict["0.bias"].fill_(7)  # saved with the program
+    save(program, tmp_path / "m.pt2")
+    assert load(tmp_path / "m.pt2").state_dict["0.bias"].tolist() == [7] * 3
+    assert load(str(tmp_path / "m.pt2")).graph_signature.parameters == ("0.weight", "0.bias", "1.weight", "1.bias")
+
+
+def test_tied_weights_are_stored_once():
+    module = nn.Sequential(nn.Linear(64, 64, bias=False), nn.Linear(64, 64, bias=False))
+    module[1].weight = module[0].weight
+    tied, file = export(module, (torch.ones(1, 64),)), io.BytesIO()
+    save(tied, file)
+    assert len(file.getvalue()) < 2 * 64 * 64 * 4
+    again = load(io.BytesIO(file.getvalue()))
+    again.state_dict["0.weight"].zero_()
+    assert again.state_dict["1.weight"].abs().sum() == 0
+
+
+def test_a_program_writes_to_its_buffers_as_the_module_does():
+    module = nn.BatchNorm1d(2).train()
+    program, x = export(module, (torch.ones(3, 2),)), torch.tensor([[1.0, 2.0], [3.0, 6.0]])
+    assert module.running_mean.tolist() == [0, 0] and module.num_batches_tracked == 0
+    program = export(module, (x,))
+    run = program.module()
+    assert_same(run(x), module(x))
+    assert_same(program.state_dict["running_mean"], module.running_mean)
+    assert program.state_dict["num_batches_tracked"] == 1
+
+
+def test_tensors_of_a_closure_and_attributes_are_constants():
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shift = torch.tensor([1.0, 2.0])
+
+        def forward(self, x):
+            return x * outer + self.shift + self.shift
+
+    outer = torch.tensor([3.0, 4.0])
+    program = export(Module(), (torch.ones(2),))
+    assert {k: v.tolist() for k, v in program.constants.items()} == {"lifted_tensor_0": [3, 4], "shift": [1, 2]}
+    assert saved(program).module()(torch.ones(2)).tolist() == [5, 8]
+
+
+def test_random_numbers_are_drawn_by_each_run_and_not_by_export():
+    torch.manual_seed(3)
+    program = export(lambda x: F.dropout(x, 0.5), (torch.ones(100),))
+    torch.manual_seed(3)
+    first = program.module()(torch.ones(100))
+    assert not torch.equal(first, program.module()(torch.ones(100)))
+    torch.manual_seed(3)
+    export(lambda x: F.dropout(x, 0.5), (torch.ones(100),))
+    assert torch.equal(program.module()(torch.ones(100)), first)
+
+
+def test_sample_inputs_are_kept():
+    program = saved(export(lambda x, k: x + k, (torch.ones(2), 3)))
+    args, kwargs = program.example_inputs
+    assert args[0].tolist() == [1, 1] and args[1] == 3 and kwargs == {}
+
+
+def test_a_module_that_is_exporting_can_ask():
+    seen = []
+    export(lambda x: (seen.append((torch.compiler.is_exporting(), torch.compiler.is_compiling())), x)[1], (torch.ones(2),))
+    assert set(seen) == {(True, True)} and not torch.compiler.is_exporting()
+
+
+def test_exported_files_run_on_the_command_line(tmp_path):
+    save(export(nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: Dim("n")},)), tmp_path / "m.pt2")
+    torch.save_npy(torch.ones(5, 2), tmp_path / "x.npy")
+    command = [sys.executable, "-m", "libtensor.export", "run", tmp_path / "m.pt2", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"]
+    subprocess.run(command, check=True, timeout=60)
+    assert np.load(tmp_path / "y.npy").shape == (5, 1)
