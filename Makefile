@@ -75,7 +75,7 @@ demo: tools ## Set everything up and process a photograph and a sound in Python,
 digits: setup $(ADDON) ## Train a small network on digits in Python, C and Node (installs scikit-learn)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
 
-models: setup $(ADDON) ## Train a CNN on letters and a transformer on text, and run both in Python, C and Node with one file of weights (images in build/models)
+models: setup $(ADDON) ## Train a CNN on letters and a transformer on text, run both in Python, C and Node with one file of weights, and export them (images in build/models)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run
 
 attention: setup ## Train a small transformer on a sentence, compare each loss with PyTorch's, and draw the attention weights (build/attention/attention.svg)
@@ -359,7 +359,7 @@ suite-digits: setup $(ADDON)
 test-models: suite-models ## A CNN and a transformer, with bitwise identical results in Python, C and Node
 
 suite-models: setup $(ADDON)
-	$(SUITE) $(PACKAGE) $(NODE) docs examples/models -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
+	$(SUITE) $(PACKAGE) $(TENSOR_RUN) $(NODE) docs examples/models examples/exported -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
 
 test-docs: suite-docs suite-walkthrough ## Every code block of the documentation; the steps of docs/adding_an_operator.md, in a copy of the tree
 

@@ -1,8 +1,8 @@
 """Modules for the tests of torch.export. exported_programs.json has their programs, which PyTorch 2.15 has loaded and run.
 
-  python exported_models.py write           writes exported_programs.json
-  python exported_models.py save FOLDER     saves the programs, with inputs and outputs, to a folder
-  python exported_models.py check FOLDER    loads the files of a folder in PyTorch, which must be installed, and compares the outputs
+python exported_models.py write           writes exported_programs.json
+python exported_models.py save FOLDER     saves the programs, with inputs and outputs, to a folder
+python exported_models.py check FOLDER    loads the files of a folder in PyTorch, which must be installed, and compares the outputs
 """
 
 import json
@@ -200,7 +200,12 @@ def define():
     @model
     def losses():
         def function(x, y):
-            found = F.cross_entropy(x, y), F.mse_loss(x, x * 0.5), F.binary_cross_entropy_with_logits(x, torch.ones_like(x)), F.smooth_l1_loss(x, x * 2)
+            found = (
+                F.cross_entropy(x, y),
+                F.mse_loss(x, x * 0.5),
+                F.binary_cross_entropy_with_logits(x, torch.ones_like(x)),
+                F.smooth_l1_loss(x, x * 2),
+            )
             return *found, F.kl_div(x.log_softmax(-1), x.softmax(-1), reduction="batchmean"), F.nll_loss(x.log_softmax(-1), y)
 
         torch.manual_seed(0)

@@ -277,7 +277,7 @@ class _Folder:
 def write_samples(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """Returns the record of the sample inputs."""
     file = io.BytesIO()
-    save((args, kwargs), file)
+    save(pytree.tree_map(lambda x: x.detach().clone() if isinstance(x, Tensor) else x, (args, kwargs)), file)  # views would save whole storages
     return frombuffer(bytearray(file.getvalue()), dtype=uint8)
 
 
