@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import Tensor
-from .._C import ScriptObject as ScriptObject  # type: ignore[attr-defined]
+from .._C import ScriptObject as ScriptObject
 from ..nn import Module, Parameter, Sequential
 from ..utils import _pytree as pytree
 from ._codegen import _PyTreeCodeGen, _PyTreeInfo

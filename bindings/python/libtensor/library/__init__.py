@@ -1,5 +1,6 @@
 """Custom operators: functions of tensors with a schema, kernels for devices, derivatives, and rules for vmap and autocast."""
 
+from . import shared as _shared  # registers the operators of other languages
 from .checks import OpCheckError, opcheck
 from .custom import (
     CustomOpDef,

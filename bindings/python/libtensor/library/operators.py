@@ -372,6 +372,16 @@ def _is_missing(namespace: str, name: str) -> bool:
     return bool(loaded_libraries) and not name.startswith("__") and (not defined or any(p.is_fixed for p in defined.values()))
 
 
+class Others:
+    """The operators of other languages, which the module `shared` finds."""
+
+    find: Callable[[str], OpOverloadPacket | None] = staticmethod(lambda qualname: None)
+    names: Callable[[str], list[str]] = staticmethod(lambda namespace: [])
+
+
+others = Others()
+
+
 class OpNamespace:
     """The operators of a namespace, as attributes."""
 
@@ -381,9 +391,7 @@ class OpNamespace:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         found = namespaces.get(self._name, {}).get(name)
         if found is None and not name.startswith("__"):
-            from .shared import find_shared
-
-            found = find_shared(f"{self._name}::{name}")
+            found = others.find(f"{self._name}::{name}")
         if found is None and _is_missing(self._name, name):
             found = MissingOperator(f"{self._name}::{name}")
         if found is None:
@@ -391,9 +399,7 @@ class OpNamespace:
         return found
 
     def __dir__(self) -> list[str]:
-        from .shared import list_shared
-
-        return sorted({*namespaces.get(self._name, ()), *list_shared(self._name)})
+        return sorted({*namespaces.get(self._name, ()), *others.names(self._name)})
 
 
 def define(qualname: str, overload: str, schema: Schema, is_alias_checked: bool) -> OpOverload:

@@ -9,7 +9,7 @@ from .._base.errors import failure
 from .._base.library import bind, getter
 from .._core.tensor import Tensor
 from . import calls
-from .operators import OpOverload, OpOverloadPacket
+from .operators import OpOverload, OpOverloadPacket, others
 from .schemas import Schema
 
 __all__ = ["find_shared", "list_shared"]
@@ -66,3 +66,6 @@ def list_shared(namespace: str) -> list[str]:
     found = [names[i].decode().partition(".")[0].partition("::") for i in range(count.value)]
     c_free_names(names, count)
     return sorted({name for of, _, name in found if of == namespace})
+
+
+others.find, others.names = find_shared, list_shared
