@@ -162,7 +162,7 @@ func tooDeep() error {
 // reason returns the error of a function of the program's that has failed.
 func reason(code C.int32_t) error {
 	text := C.GoString(C.tensor_last_error())
-	if code < 0 || code > C.TENSOR_ERROR_LINALG {
+	if code < 0 || code > C.TENSOR_ERROR_CANCELLED {
 		return status.Runtimef("a callback returned %d, which is not a tensor_status", code)
 	}
 	if text == "" {

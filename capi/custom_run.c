@@ -8,6 +8,7 @@
 #include "_cgo_export.h"
 #include "custom.h"
 #include "handle.h"
+#include "observer.h"
 
 // --------------------------------------------------------------------------------------- arguments
 
@@ -113,7 +114,7 @@ static int64_t count_tensors(const tensor_value *values, int count) {
   return n;
 }
 
-// Gives the call's results to the caller; frees the list.
+// Distributes the results of the call; frees the list.
 static void distribute(const lt_custom_call *c, lt_value *list, lt_value *a) {
   const lt_target *t = c->target;
   void **handles = (void **)list->list.data;
@@ -155,6 +156,26 @@ static void distribute(const lt_custom_call *c, lt_value *list, lt_value *a) {
   free(handles);
 }
 
+// The slots of live tensors, for the observer.
+static int32_t find_slots(tensor_t *const *tensors, int64_t count, lt_slot **slots) {
+  int32_t n = 0;
+  for (int64_t i = 0; i < count && n < LT_MOST_OBSERVED; i++)
+    if ((slots[n] = lt_find(tensors[i]))) n++;
+  return n;
+}
+
+static void observe_call(lt_observation *o, const char *name, tensor_t *const *tensors,
+                         int64_t count) {
+  lt_slot *slots[LT_MOST_OBSERVED];
+  lt_observe_begin(o, name, slots, find_slots(tensors, count, slots));
+}
+
+static void observe_end(lt_observation *o, tensor_status status, tensor_t *const *tensors,
+                        int64_t count) {
+  lt_slot *slots[LT_MOST_OBSERVED];
+  lt_observe_end(o, status, slots, status ? 0 : find_slots(tensors, count, slots));
+}
+
 tensor_status lt_run_custom(const lt_target *t, lt_value *a) {
   tensor_t *few[LT_FEW_TENSORS], **list = few;
   uint8_t few_formals[LT_FEW_TENSORS];
@@ -176,7 +197,13 @@ tensor_status lt_run_custom(const lt_target *t, lt_value *a) {
     arguments[0].list.data = list, arguments[0].list.length = c.tensor_count;
     arguments[1].pointer = &c;
     lt_frame frame = {.args = arguments, .runs = true};
+    lt_observation observation = {.observer = NULL};
+    if (lt_observed) observe_call(&observation, t->name, list, c.tensor_count);
     status = lt_invoke_with(&frame, t->name, lt_enter_custom);
+    if (status == TENSOR_ERROR_CANCELLED)
+      tensor_list_free((tensor_t **)frame.results[0].list.data, frame.results[0].list.length);
+    if (observation.observer)
+      observe_end(&observation, status, frame.results[0].list.data, frame.results[0].list.length);
     if (!status) distribute(&c, frame.results, a);
   }
   if (list != few) free(list);

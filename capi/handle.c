@@ -7,6 +7,7 @@
 
 #include "_cgo_export.h"
 #include "gen_names.h"
+#include "interrupt.h"
 #include "restart.h"
 #include "start.h"
 
@@ -213,6 +214,15 @@ void lt_settle(void) {
   if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
 }
 
+// Ends a call while some call, perhaps this one, is cancelled.
+static tensor_status leave_cancelled(tensor_status status, const char *op, int64_t before) {
+  status = lt_report_cancelled(status, op);
+  lt_end(before);
+  lt_end_cancelling();
+  lt_settle();
+  return status;
+}
+
 static inline tensor_status invoke(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *)) {
   if (lt_state != LT_RUNNING) {
     const tensor_status status = lt_start(op);
@@ -230,6 +240,7 @@ static inline tensor_status invoke(lt_frame *frame, const char *op, int32_t (*en
   lt_me->around = before;
   const tensor_status status = (tensor_status)enter(frame);
   lt_me->around = around;
+  if (__builtin_expect(lt_cancelling != 0, 0)) return leave_cancelled(status, op, before);
   lt_end(before);
   lt_settle();
   return status;

@@ -3,6 +3,7 @@
 
 #include "export.h"
 #include "gen_names.h"
+#include "observer.h"
 
 extern const int lt_operator_count;
 
@@ -157,6 +158,52 @@ static tensor_status resolve_out(const lt_operator *op, lt_frame *frame) {
   return TENSOR_OK;
 }
 
+// Frees the results of a call that was cancelled after it had made them.
+static void drop_results(const lt_operator *op, lt_frame *frame) {
+  for (int i = 0; op->results[i]; i++) {
+    lt_value *v = frame->results + i;
+    switch (op->results[i]) {
+      case 'T':
+        tensor_free(v->pointer);
+        break;
+      case 'G':
+        tensor_generator_free(v->pointer);
+        break;
+      case 'W':
+        tensor_storage_free(v->pointer);
+        break;
+      case 'J':
+        tensor_node_free(v->pointer);
+        break;
+      case 'U':
+        tensor_string_free(v->pointer);
+        break;
+      case 'A':
+        tensor_list_free((tensor_t **)v->list.data, v->list.length);
+        break;
+      case 'K':
+        tensor_string_list_free((char **)v->list.data, v->list.length);
+        break;
+      case 'L':
+        free((void *)v->list.data);
+    }
+  }
+}
+
+// lt_invoke for an observer.
+static tensor_status invoke_observed(const lt_operator *op, lt_frame *frame, const char *name) {
+  lt_observation o;
+  lt_observe_arguments(&o, op, name, frame);
+  const tensor_status status = lt_invoke(frame, name);
+  lt_observe_results(&o, op, frame, status);
+  return status;
+}
+
+static inline tensor_status invoke(const lt_operator *op, lt_frame *frame, const char *name) {
+  return __builtin_expect(lt_observed, 0) ? invoke_observed(op, frame, name)
+                                          : lt_invoke(frame, name);
+}
+
 tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
   lt_frame frame;  // the engine reads the fields that its form has
   frame.op = (int32_t)(op - lt_operators), frame.mode = form, frame.args = a;
@@ -164,9 +211,10 @@ tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) 
   tensor_status status = check(op, number, &frame);
   if (!status && form == LT_OUT) status = resolve_out(op, &frame);
   if (status) return status;
-  if (form != LT_FUNCTION) return lt_invoke(&frame, form == LT_INPLACE ? op->called_ : op->called);
+  if (form != LT_FUNCTION) return invoke(op, &frame, form == LT_INPLACE ? op->called_ : op->called);
   for (int i = 0; op->results[i]; i++) frame.results[i] = (lt_value){0};  // none, unless it is made
-  status = lt_invoke(&frame, op->called);
+  status = invoke(op, &frame, op->called);
+  if (__builtin_expect(status == TENSOR_ERROR_CANCELLED, 0)) drop_results(op, &frame);
   for (int i = 0; !status && op->results[i]; i++) a[i] = frame.results[i];
   return status;
 }

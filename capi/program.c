@@ -8,6 +8,7 @@
 #include "_cgo_export.h"
 #include "export.h"
 #include "functions.h"
+#include "interrupt.h"
 
 // ------------------------------------------------------------------------------------- operators
 
@@ -433,10 +434,16 @@ TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program,
   const int64_t before = lt_begin();
   const bool grad = tensor_exchange_grad_enabled(false);
   if (p->writes) pthread_mutex_lock(&p->lock);
-  const tensor_status status = lt_run_program(p, inputs, outputs);
+  tensor_status status = lt_run_program(p, inputs, outputs);
+  if (__builtin_expect(lt_cancelling != 0, 0)) {
+    const tensor_status ran = status;
+    status = lt_report_cancelled(status, "program_run");
+    for (int32_t i = 0; !ran && status && i < m; i++) tensor_value_free(outputs + i);
+  }
   if (p->writes) pthread_mutex_unlock(&p->lock);
   tensor_exchange_grad_enabled(grad);
   lt_end(before);
+  if (__builtin_expect(lt_cancelling != 0, 0)) lt_end_cancelling();
   lt_settle();
   return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "program.h"
 #include "program_numbers.h"
 
@@ -578,6 +579,11 @@ static const int64_t *run_block(run *r, const int64_t *w) {
         w = run_while(r, w, step);
     }
     if (!w || r->problem.code) return NULL;
+    if (__builtin_expect(lt_interruptible != 0, 0) && lt_poll_interrupt()) {
+      fail(r, step, "the call was cancelled");
+      r->problem.code = TENSOR_ERROR_CANCELLED;
+      return NULL;
+    }
     for (int64_t i = 0; i < freed; i++) release(r, dead[i]);
   }
   return w;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "restart.h"
 #include "start.h"
 #ifdef __linux__
@@ -99,6 +100,7 @@ static void leave(void *record) {
   lt_thread *t = record;
   lt_me = NULL;
   t->used = t->base = t->calls = 0;
+  lt_drop_interrupt(t);
   lt_leave_go(t);
   t->owned = 0;
 }
@@ -147,6 +149,8 @@ _Bool lt_join(void) {
 // represent objects of the parent's runtime go back to none.
 void lt_forget_threads(void) {
   for (lt_thread *t = lt_threads; t; t = t->next) {
+    t->interrupt = NULL;
+    t->asking = t->cancelled = false;
     t->ready = t->spent = NULL;
     t->spent_count = t->taken = 0;
     t->modes.saving = t->modes.level = 0;

@@ -64,6 +64,12 @@ typedef struct lt_thread {
   lt_slot *ready, *spent;
   int64_t spent_count, taken;
   lt_modes modes;
+  // The function that may interrupt calls, when it was asked last, in milliseconds, and whether it
+  // has cancelled the running call.
+  tensor_interrupt interrupt;
+  void *interrupt_context;
+  int64_t interval, asked;
+  _Bool asking, cancelled;
   void *signal_stack;  // that the library made for the threads of this record
 } lt_thread;
 

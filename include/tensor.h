@@ -113,7 +113,8 @@ typedef enum tensor_status {
   TENSOR_ERROR_INTERNAL = 9,         // a bug of the library
   TENSOR_ERROR_IO = 10,              // a file could not be read or written
   TENSOR_ERROR_CALLBACK = 11,        // a callback failed
-  TENSOR_ERROR_LINALG = 12           // a matrix is singular, or not positive-definite
+  TENSOR_ERROR_LINALG = 12,          // a matrix is singular, or not positive-definite
+  TENSOR_ERROR_CANCELLED = 13        // the interrupt function cancelled the call
 } tensor_status;
 
 // The type of the elements of a tensor.
@@ -297,6 +298,32 @@ typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
 // the thread of the call, after its arguments are checked and before anything is modified. If it
 // returns an error, the call returns the error.
 typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind, const char *message);
+// Returns whether to cancel the running call of the thread. Must not call the library.
+typedef bool (*tensor_interrupt)(void *context);
+
+// A tensor of an observed call. The sizes are valid until the observer returns.
+typedef struct tensor_event_tensor {
+  int32_t dtype;  // tensor_dtype
+  int64_t dim;
+  const int64_t *sizes;
+  int64_t bytes;  // of the elements
+} tensor_event_tensor;
+
+// The beginning or the end of an operator call.
+typedef struct tensor_event {
+  const char *name;      // as in errors: add, add_, ns::name
+  bool is_end;
+  tensor_status status;  // of the call, at its end
+  int64_t time;          // nanoseconds of CLOCK_MONOTONIC
+  int64_t nanoseconds;   // the duration of the call, at its end
+  int64_t bytes;         // the sum of those of the tensors
+  // The first 64 tensors among the arguments, at the beginning, and among the results or the
+  // tensors that were written to, at the end.
+  const tensor_event_tensor *tensors;
+  int32_t tensor_count;
+} tensor_event;
+// Called at the beginning and at the end of each operator call. `event` is borrowed.
+typedef void (*tensor_observer)(void *context, const tensor_event *event);
 
 // ------------------------------------------------------------------------------ errors and handles
 
@@ -314,6 +341,17 @@ TENSOR_API int32_t tensor_last_errno(void);
 // still use the previous handler; its `deleter` (may be NULL) is called once with its `context`
 // after they end, and not after an error (TENSOR_ERROR_MEMORY). See tensor_set_warn_always.
 TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handler, void *context, tensor_deleter deleter);
+// Sets the observer of the process; NULL (initially) for none. It is called on the thread of each
+// call of an operator by the program or a binding, also by tensor_call, programs and callbacks, but
+// not for the intermediate operators of one call. Calls of operators in the observer are not
+// observed. Calls of other threads may still use the previous observer; its `deleter` (may be NULL)
+// is called once with its `context` after they end, and not after an error (TENSOR_ERROR_MEMORY).
+TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context, tensor_deleter deleter);
+// Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
+// thread ask it between chunks of work, at most once in `interval` milliseconds. If it returns true,
+// the call stops as soon as possible and returns TENSOR_ERROR_CANCELLED: tensors that it writes to
+// have unspecified elements, and results are freed. Small calls complete. A forked child has none.
+TENSOR_API tensor_status tensor_set_interrupt(tensor_interrupt function, void *context, int64_t interval);
 // Frees a tensor. Does nothing for NULL. A freed or invalid handle returns TENSOR_ERROR_HANDLE.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
 // Frees a storage handle, as tensor_free does.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -167,6 +168,9 @@ func (r *run) finish() (err error) {
 		}
 	}()
 	for len(r.waiting) > 0 {
+		if parallel.Interruptible.Load() != 0 && parallel.Poll() {
+			return status.Cancelledf("backward: the call was cancelled")
+		}
 		p := heap.Pop(&r.waiting).(*pending)
 		delete(r.pending, p.node)
 		err := r.visit(p)

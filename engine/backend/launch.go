@@ -5,15 +5,19 @@ package backend
 
 import (
 	"reflect"
+	"sync"
+	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// devices is the table, and registered lists the device types with registered functions.
+// devices is the table, own the devices without the checks of Cancel, and registered lists the device types with registered functions.
 var (
-	devices    [device.TypeCount]*Device
+	devices    [device.TypeCount]atomic.Pointer[Device]
+	own        [device.TypeCount]*Device
 	registered [device.TypeCount]bool
 )
 
@@ -33,15 +37,53 @@ func Register(t device.Type, d Device) {
 		}
 		name := i.Name
 		f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
-			var results []reflect.Value
-			for r := range f.Type().NumOut() - 1 {
-				results = append(results, reflect.Zero(f.Type().Out(r)))
-			}
-			err := status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu", args[0], t, name)
-			return append(results, reflect.ValueOf(&err).Elem())
+			return failed(f.Type(), status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu", args[0], t, name))
 		}))
 	}
-	devices[t] = &d
+	own[t] = &d
+	devices[t].Store(&d)
+}
+
+// Cancel makes launches check whether the call of their thread is cancelled, in which case they return an error, while some call is.
+func Cancel(some bool) {
+	for t, d := range own {
+		if some {
+			d = guarded[t]()
+		}
+		devices[t].Store(d)
+	}
+}
+
+// guarded are the devices that check it.
+var guarded [device.TypeCount]func() *Device
+
+func init() {
+	for t := range guarded {
+		guarded[t] = sync.OnceValue(func() *Device { return guard(own[t]) })
+	}
+}
+
+func guard(d *Device) *Device {
+	made := new(Device)
+	from, to := reflect.ValueOf(d).Elem(), reflect.ValueOf(made).Elem()
+	for i := range from.NumField() {
+		launch := from.Field(i)
+		to.Field(i).Set(reflect.MakeFunc(launch.Type(), func(args []reflect.Value) []reflect.Value {
+			if !parallel.IsCancelled() {
+				return launch.Call(args)
+			}
+			return failed(launch.Type(), status.Cancelledf("%v: the call was cancelled", args[0]))
+		}))
+	}
+	return made
+}
+
+// failed returns the results of a function that returns an error.
+func failed(of reflect.Type, err error) (results []reflect.Value) {
+	for r := range of.NumOut() - 1 {
+		results = append(results, reflect.Zero(of.Out(r)))
+	}
+	return append(results, reflect.ValueOf(&err).Elem())
 }
 
 // Registered reports whether a type of device does any work.
@@ -54,7 +96,7 @@ func On(t *tensor.Tensor, others ...*tensor.Tensor) *Device {
 			t = other
 		}
 	}
-	return devices[t.Device().Type]
+	return devices[t.Device().Type].Load()
 }
 
 // Copy writes from to to, broadcast and converted; they share no memory.

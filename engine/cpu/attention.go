@@ -187,7 +187,7 @@ func attending(op string, w backend.Attention) (a attention, err error) {
 
 // shareHeads calls the kernel for all heads, each in blocks of queries or of keys.
 func (a *attention) shareHeads(args attentionArgs, blocks, grain int64, byQueries bool) {
-	parallel.For(a.heads*blocks, grain, func(begin, end int64) {
+	parallel.ForInterruptible(a.heads*blocks, grain, func(begin, end int64) {
 		room := <-a.rooms
 		defer func() { a.rooms <- room }()
 		for t := begin; t < end; {

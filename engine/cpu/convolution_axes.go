@@ -93,7 +93,7 @@ func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
 		return nil
 	}
 	run := convolutionTurnKernel.Row(c.d)
-	parallel.For(c.Groups*n, max(Grain/(m*taps), 1), func(begin, end int64) {
+	parallel.ForInterruptible(c.Groups*n, max(Grain/(m*taps), 1), func(begin, end int64) {
 		for begin < end {
 			part, group, row := t, begin/n, begin%n
 			part.Rows = min(n-row, end-begin)

@@ -85,7 +85,7 @@ func join(_ string, w backend.Joining) error {
 		ends[i] = total
 	}
 	target := bytesOf(w.To)
-	parallel.For(total, 4*Grain, func(begin, end int64) {
+	parallel.ForInterruptible(total, 4*Grain, func(begin, end int64) {
 		at, _ := slices.BinarySearch(ends, begin+1)
 		for ; begin < end; at++ {
 			from := bytesOf(w.From[at])

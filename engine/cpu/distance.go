@@ -29,7 +29,7 @@ func distance(op string, w backend.Distance) error {
 	rows, columns := to.Sizes()[to.Dim()-2], to.Sizes()[to.Dim()-1]
 	total := to.Numel() / columns
 	width := w.A.Numel() / total
-	parallel.For(total, max(Grain/max(columns*width, 1), 1), func(begin, end int64) {
+	parallel.ForInterruptible(total, max(Grain/max(columns*width, 1), 1), func(begin, end int64) {
 		for begin < end {
 			matrix := begin / rows
 			n := min(end, (matrix+1)*rows) - begin
@@ -44,7 +44,7 @@ func distance(op string, w backend.Distance) error {
 // pairs runs a kernel over each row of A with all later rows.
 func pairs(fn uintptr, w backend.Distance) {
 	rows, width := w.A.Sizes()[0], w.A.Sizes()[1]
-	parallel.For(rows, max(Grain/max(rows*width, 1), 1), func(begin, end int64) {
+	parallel.ForInterruptible(rows, max(Grain/max(rows*width, 1), 1), func(begin, end int64) {
 		for i := begin; i < end; i++ {
 			args := distanceArgs{rows: 1, columns: rows - 1 - i, width: width, p: w.P, a: at(w.A, i*width), b: at(w.A, (i+1)*width), out: at(w.To, i*(2*rows-1-i)/2)}
 			kernel.Call(fn, unsafe.Pointer(&args))

@@ -179,7 +179,7 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 	for _, s := range l.Sizes[:l.Ndim] {
 		total *= s
 	}
-	if total < 2*Grain || parallel.Threads() == 1 {
+	if total < 2*Grain || parallel.Threads() == 1 && parallel.Interruptible.Load() == 0 {
 		run(l)
 		return
 	}
@@ -189,7 +189,7 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 		return
 	}
 	n := l.Sizes[d]
-	parallel.For(n, max(Grain*n/total, 1), func(begin, end int64) {
+	parallel.ForInterruptible(n, max(Grain*n/total, 1), func(begin, end int64) {
 		piece := loops.Get().(*kernel.Loop)
 		*piece = *l
 		piece.Sizes[d] = end - begin

@@ -32,9 +32,9 @@ func scan(op string, w backend.Lanes) error {
 		kernel.Call(fn, unsafe.Pointer(&s))
 	}
 	if w.Outer >= inner {
-		parallel.For(w.Outer, max(Grain/max(n*inner, 1), 1), func(begin, end int64) { run(begin, end-begin, 0, inner) })
+		parallel.ForInterruptible(w.Outer, max(Grain/max(n*inner, 1), 1), func(begin, end int64) { run(begin, end-begin, 0, inner) })
 	} else {
-		parallel.For(inner, max(Grain/max(n*w.Outer, 1), 64), func(begin, end int64) { run(0, w.Outer, begin, end-begin) })
+		parallel.ForInterruptible(inner, max(Grain/max(n*w.Outer, 1), 64), func(begin, end int64) { run(0, w.Outer, begin, end-begin) })
 	}
 	return nil
 }

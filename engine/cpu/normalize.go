@@ -65,7 +65,7 @@ func normalize(op string, w backend.Normalization) error {
 	if w.Sums[0] != nil && w.Strips == 1 && w.Span == 1 {
 		return normalizePieces(op, fn, args, w)
 	}
-	parallel.For(w.Units, max(Grain/size, 1), func(begin, end int64) {
+	parallel.ForInterruptible(w.Units, max(Grain/size, 1), func(begin, end int64) {
 		part := args
 		part.first, part.units = begin, end-begin
 		kernel.Call(fn, unsafe.Pointer(&part))
@@ -93,7 +93,7 @@ func normalizePieces(op string, fn uintptr, args normalizeArgs, w backend.Normal
 	if s.Err != nil {
 		return s.Err
 	}
-	parallel.For(count, 1, func(begin, end int64) {
+	parallel.ForInterruptible(count, 1, func(begin, end int64) {
 		for i := begin; i < end; i++ {
 			part := args
 			part.first, part.units = i*length, min(length, w.Units-i*length)
@@ -146,7 +146,7 @@ func normalizeColumns(op string, w backend.Normalization) error {
 			if err != nil {
 				return err
 			}
-			parallel.For(n, max(Grain/size, 1), func(begin, end int64) {
+			parallel.ForInterruptible(n, max(Grain/size, 1), func(begin, end int64) {
 				part := args
 				part.first, part.last = begin, end
 				kernel.Call(fn, unsafe.Pointer(&part))

@@ -122,7 +122,7 @@ func (s *products) multiplyByBLAS(w backend.Product) {
 	rows, columns := partOf(p.M, tileParts, tileRows), partOf(p.N, tileParts, tileColumns)
 	across := (p.N + columns - 1) / columns
 	tiles := across * ((p.M + rows - 1) / rows)
-	parallel.For(mc.batch*tiles, max(Grain*tiles/work, 1), func(begin, end int64) {
+	parallel.ForInterruptible(mc.batch*tiles, max(Grain*tiles/work, 1), func(begin, end int64) {
 		for t := begin; t < end; t++ {
 			p := p
 			batch, i, j := t/tiles, t%tiles/across*rows, t%across*columns

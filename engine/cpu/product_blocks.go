@@ -183,7 +183,7 @@ func shareWork(g kernel.Gemm, work int64, da, db, dc dtype.DType, run func(p ker
 	}
 	down, across := blocks()
 	each := down * across
-	parallel.For(g.Batch*each, max(productGrain*each/work, 1), func(begin, end int64) {
+	parallel.ForInterruptible(g.Batch*each, max(productGrain*each/work, 1), func(begin, end int64) {
 		for t := begin; t < end; t++ {
 			p := g
 			batch, i, j := t/each, t%each/across*rows, t%across*columns

@@ -78,7 +78,7 @@ func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
 		return s.Err
 	}
 	l.Totals = uintptr(totals.Data())
-	parallel.For(n, 1, func(begin, end int64) {
+	parallel.ForInterruptible(n, 1, func(begin, end int64) {
 		piece := reductions.Get().(*kernel.Reduction)
 		defer reductions.Put(piece)
 		for p := begin; p < end; p++ {
@@ -110,7 +110,7 @@ func splitKept(l *kernel.Reduction, work int64) {
 		kernel.Call(reduceDriver, unsafe.Pointer(l))
 		return
 	}
-	parallel.For(size, max(Grain*size/work, 1), func(begin, end int64) {
+	parallel.ForInterruptible(size, max(Grain*size/work, 1), func(begin, end int64) {
 		piece := reductions.Get().(*kernel.Reduction)
 		defer reductions.Put(piece)
 		*piece = *l

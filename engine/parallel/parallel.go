@@ -180,3 +180,27 @@ func For(n, grain int64, body func(begin, end int64)) {
 		panic(p)
 	}
 }
+
+// Interruptible is the number of threads whose calls may be interrupted. The layer that accepts calls sets it, with the functions Poll, which asks whether
+// the call of this thread is to be cancelled, and IsCancelled, which reports whether it is.
+var (
+	Interruptible = new(atomic.Int32)
+	Poll          = func() bool { return false }
+	IsCancelled   = func() bool { return false }
+)
+
+// grainsPerPoll is the number of grains for each thread that are processed between two polls.
+const grainsPerPoll = 64
+
+// ForInterruptible is For for a body whose outputs are not used to compute addresses: once the call is cancelled, the remaining chunks are skipped. Later
+// launches of the call return an error.
+func ForInterruptible(n, grain int64, body func(begin, end int64)) {
+	if Interruptible.Load() == 0 {
+		For(n, grain, body)
+		return
+	}
+	step := max(grain, 1) * int64(Threads()) * grainsPerPoll
+	for from := int64(0); from < n && !Poll(); from += step {
+		For(min(step, n-from), grain, func(begin, end int64) { body(from+begin, from+end) })
+	}
+}

@@ -26,6 +26,7 @@ const (
 	IO             Code = 10 // OSError: a file could not be read or written
 	Callback       Code = 11 // a callback of the application failed
 	Linalg         Code = 12 // LinAlgError: a matrix that a factorization or a solution does not exist for
+	Cancelled      Code = 13 // the application has interrupted the call
 )
 
 // Error is an error with a code.
@@ -63,6 +64,9 @@ func NotImplementedf(format string, args ...any) error { return newf(NotImplemen
 
 // Linalgf creates a Linalg error.
 func Linalgf(format string, args ...any) error { return newf(Linalg, format, args) }
+
+// Cancelledf creates a Cancelled error.
+func Cancelledf(format string, args ...any) error { return newf(Cancelled, format, args) }
 
 // Memoryf creates a Memory error.
 func Memoryf(format string, args ...any) error { return newf(Memory, format, args) }

@@ -1,0 +1,24 @@
+// Interruption of running calls (tensor_set_interrupt).
+#ifndef LIBTENSOR_CAPI_INTERRUPT_H
+#define LIBTENSOR_CAPI_INTERRUPT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "table.h"
+
+extern _Atomic int32_t lt_interruptible, lt_cancelling;
+
+// Asks the function of the calling thread, unless it was asked within its interval. Returns whether
+// the running call is cancelled.
+bool lt_poll_interrupt(void);
+bool lt_is_cancelled(void);
+// Returns the status of a call that ends: TENSOR_ERROR_CANCELLED for the outermost call of a thread
+// that was cancelled, whose results the caller frees.
+tensor_status lt_report_cancelled(tensor_status status, const char *op);
+// Removes the function of a thread that ends.
+void lt_drop_interrupt(lt_thread *thread);
+// Ends the cancellation, when the thread is in no call.
+void lt_end_cancelling(void);
+
+#endif

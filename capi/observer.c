@@ -1,0 +1,148 @@
+// The observer is kept in C, so that it can be set before the library is started.
+#include "observer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "restart.h"
+
+typedef struct lt_observer {
+  tensor_observer function;
+  void *context;
+  tensor_deleter deleter;
+  int64_t holders;  // the calls that use it, and `current`
+} lt_observer;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+LT_KEPT static lt_observer *current;
+LT_KEPT _Atomic _Bool lt_observed;
+// Whether the thread is in the observer, whose calls are not observed.
+static _Thread_local __attribute__((tls_model("initial-exec"))) _Bool observing;
+
+static void let_go(lt_observer *o) {
+  pthread_mutex_lock(&lock);
+  const _Bool last = o && --o->holders == 0;
+  pthread_mutex_unlock(&lock);
+  if (!last) return;
+  if (o->deleter) o->deleter(o->context);
+  free(o);
+}
+
+TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context,
+                                             tensor_deleter deleter) {
+  lt_observer *o = function ? malloc(sizeof *o) : NULL;
+  if (function && !o) {
+    lt_fail(0, "set_observer: not enough memory to register the observer");
+    return TENSOR_ERROR_MEMORY;
+  }
+  if (o) *o = (lt_observer){function, context, deleter, 1};
+  pthread_mutex_lock(&lock);
+  lt_observer *before = current;
+  current = o;
+  lt_observed = o != NULL;
+  pthread_mutex_unlock(&lock);
+  let_go(before);
+  return TENSOR_OK;
+}
+
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void report(lt_observer *o, tensor_event *event, lt_slot *const *tensors, int32_t count) {
+  tensor_event_tensor described[LT_MOST_OBSERVED];
+  for (int32_t i = 0; i < count; i++) {
+    const lt_slot *s = tensors[i];
+    const int64_t bytes = s->numel * tensor_dtype_size((tensor_dtype)s->dtype);
+    described[i] = (tensor_event_tensor){s->dtype, s->dim, s->sizes, bytes};
+    event->bytes += bytes;
+  }
+  event->tensors = described, event->tensor_count = count;
+  observing = 1;
+  o->function(o->context, event);
+  observing = 0;
+}
+
+void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tensors, int32_t count) {
+  o->observer = NULL;
+  if (observing) return;
+  pthread_mutex_lock(&lock);
+  if ((o->observer = current)) current->holders++;
+  pthread_mutex_unlock(&lock);
+  if (!o->observer) return;
+  o->name = name;
+  tensor_event event = {.name = name, .time = now()};
+  report(o->observer, &event, tensors, count);
+  o->began = now();
+}
+
+void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *tensors,
+                    int32_t count) {
+  if (!o->observer) return;
+  const int64_t ended = now();
+  tensor_event event = {.name = o->name,
+                        .is_end = true,
+                        .status = status,
+                        .time = ended,
+                        .nanoseconds = ended - o->began};
+  report(o->observer, &event, tensors, count);
+  let_go(o->observer);
+}
+
+// --------------------------------------------------------------------- operators of the table
+
+static int32_t add_slot(lt_slot **list, int32_t n, lt_slot *slot) {
+  if (slot && slot->kind == LT_TENSOR && n < LT_MOST_OBSERVED) list[n++] = slot;
+  return n;
+}
+
+static int32_t add_handles(lt_slot **list, int32_t n, const void *const *handles, int64_t length) {
+  for (int64_t i = 0; i < length; i++) n = add_slot(list, n, lt_find(handles[i]));
+  return n;
+}
+
+void lt_observe_arguments(lt_observation *o, const lt_operator *op, const char *name,
+                          const lt_frame *frame) {
+  lt_slot *list[LT_MOST_OBSERVED];
+  int32_t n = 0;
+  for (int i = 0; i < op->count; i++) {
+    const lt_value *v = frame->args + i;
+    switch (op->parameters[i].kind | 32) {
+      case 'o':
+        if (frame->number == i + 1) break;
+        // fall through
+      case 't':
+      case 'p':
+        n = add_slot(list, n, v->slot);
+        break;
+      case 'a':
+      case 'r':
+      case 'z':
+        n = add_handles(list, n, v->list.data, v->list.length);
+    }
+  }
+  lt_observe_begin(o, name, list, n);
+}
+
+void lt_observe_results(lt_observation *o, const lt_operator *op, const lt_frame *frame,
+                        tensor_status status) {
+  lt_slot *list[LT_MOST_OBSERVED];
+  int32_t n = 0;
+  for (int i = 0; !status && op->results[i]; i++) {
+    const lt_value *v = frame->results + i;
+    if (frame->mode == LT_OUT) {
+      n = add_slot(list, n, frame->out[i]);
+    } else if (frame->mode == LT_INPLACE) {
+      n = add_slot(list, n, frame->args[0].slot);
+      break;
+    } else if (op->results[i] == 'T') {
+      n = add_slot(list, n, lt_find(v->pointer));
+    } else if (op->results[i] == 'A') {
+      n = add_handles(list, n, v->list.data, v->list.length);
+    }
+  }
+  lt_observe_end(o, status, list, n);
+}

@@ -1,0 +1,32 @@
+// The program's observer of operator calls.
+#ifndef LIBTENSOR_CAPI_OBSERVER_H
+#define LIBTENSOR_CAPI_OBSERVER_H
+
+#include <stdatomic.h>
+
+#include "handle.h"
+
+// Whether there is an observer: without one, calls only read this.
+extern _Atomic _Bool lt_observed;
+
+// A call that is observed.
+typedef struct lt_observation {
+  struct lt_observer *observer;  // NULL for none
+  const char *name;
+  int64_t began;
+} lt_observation;
+
+// Reports the beginning of a call with its tensors, of pinned slots, and its end with those of its
+// results.
+void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tensors, int32_t count);
+void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *tensors,
+                    int32_t count);
+
+// The same for operators of the table. The most tensors that an event has.
+enum { LT_MOST_OBSERVED = 64 };
+void lt_observe_arguments(lt_observation *o, const lt_operator *op, const char *name,
+                          const lt_frame *frame);
+void lt_observe_results(lt_observation *o, const lt_operator *op, const lt_frame *frame,
+                        tensor_status status);
+
+#endif
