@@ -8,9 +8,10 @@
 
 #include "_cgo_export.h"
 #include "handle.h"
+#include "restart.h"
 
-_Atomic int32_t lt_interruptible;  // threads with a function
-_Atomic int32_t lt_cancelling;     // threads whose running call is cancelled
+LT_KEPT _Atomic int32_t lt_interruptible;  // threads with a function
+_Atomic int32_t lt_cancelling;             // threads whose running call is cancelled
 
 // The lock orders the notifications of Go.
 static void count_cancelled(int32_t change) {

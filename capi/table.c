@@ -149,13 +149,14 @@ _Bool lt_join(void) {
 // represent objects of the parent's runtime go back to none.
 void lt_forget_threads(void) {
   for (lt_thread *t = lt_threads; t; t = t->next) {
-    t->interrupt = NULL;
+    if (t != lt_me) t->interrupt = NULL;
     t->asking = t->cancelled = false;
     t->ready = t->spent = NULL;
     t->spent_count = t->taken = 0;
     t->modes.saving = t->modes.level = 0;
     if (t != lt_me) t->used = t->base = t->calls = t->owned = 0;
   }
+  lt_interruptible = lt_me && lt_me->interrupt;
 }
 
 // Allocates more pins, and the record if there is none.

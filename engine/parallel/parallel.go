@@ -70,14 +70,18 @@ type job struct {
 	left    atomic.Int64 // unfinished chunks
 	done    sync.WaitGroup
 	failed  atomic.Pointer[Panic]
+	stopped atomic.Bool // the call is cancelled: chunks are skipped
 }
 
-// run processes chunks until none is left.
-func (j *job) run() {
+// run processes chunks until none is left. With poll it asks before each whether the call is to be cancelled.
+func (j *job) run(poll bool) {
 	for {
 		begin := j.next.Add(j.step) - j.step
 		if begin >= j.n {
 			return
+		}
+		if poll && Poll() {
+			j.stopped.Store(true)
 		}
 		j.piece(begin, min(begin+j.step, j.n))
 	}
@@ -93,7 +97,9 @@ func (j *job) piece(begin, end int64) {
 			j.done.Done()
 		}
 	}()
-	j.body(begin, end)
+	if !j.stopped.Load() {
+		j.body(begin, end)
+	}
 }
 
 // wait returns once all chunks are done. When no chunk is left to take, the last one is nearly done: spinning is faster than sleeping, since a thread
@@ -132,7 +138,7 @@ func hire(j *job) bool {
 func worker(j *job) {
 	defer workers.Add(-1)
 	for j != nil {
-		j.run()
+		j.run(false)
 		lingering.Add(1)
 		j = nil
 		for start := time.Now(); j == nil && time.Since(start) < linger; {
@@ -166,7 +172,12 @@ func For(n, grain int64, body func(begin, end int64)) {
 		}
 		return
 	}
-	j := &job{body: body, n: n, step: max(grain, n/((helpers+1)*piecesPerThread), 1)}
+	divide(n, max(grain, n/((helpers+1)*piecesPerThread), 1), helpers, body, false)
+}
+
+// divide processes chunks of step on the calling thread and helpers.
+func divide(n, step, helpers int64, body func(begin, end int64), poll bool) {
+	j := &job{body: body, n: n, step: step}
 	j.left.Store((n + j.step - 1) / j.step)
 	j.done.Add(1)
 	for range helpers {
@@ -174,7 +185,7 @@ func For(n, grain int64, body func(begin, end int64)) {
 			break
 		}
 	}
-	j.run()
+	j.run(poll)
 	j.wait()
 	if p := j.failed.Load(); p != nil {
 		panic(p)
@@ -189,18 +200,15 @@ var (
 	IsCancelled   = func() bool { return false }
 )
 
-// grainsPerPoll is the number of grains for each thread that are processed between two polls.
-const grainsPerPoll = 64
+// mostPolls limits the number of chunks of a loop that can be interrupted.
+const mostPolls = 256
 
 // ForInterruptible is For for a body whose outputs are not used to compute addresses: once the call is cancelled, the remaining chunks are skipped. Later
 // launches of the call return an error.
 func ForInterruptible(n, grain int64, body func(begin, end int64)) {
-	if Interruptible.Load() == 0 {
+	if Interruptible.Load() == 0 || n/max(grain, 1) < 2 {
 		For(n, grain, body)
 		return
 	}
-	step := max(grain, 1) * int64(Threads()) * grainsPerPoll
-	for from := int64(0); from < n && !Poll(); from += step {
-		For(min(step, n-from), grain, func(begin, end int64) { body(from+begin, from+end) })
-	}
+	divide(n, max(grain, n/mostPolls, 1), min(int64(Threads()), n/max(grain, 1))-1, body, true)
 }

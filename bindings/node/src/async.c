@@ -1,4 +1,5 @@
 // Asynchronous calls: held objects and copies, completion, and abortion.
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "queue.h"
@@ -8,7 +9,8 @@ typedef struct job {
   lt_job base;
   lt_call call;
   lt_graph graph;
-  bool settled;  // the signal has rejected the promise
+  bool settled;         // the signal has rejected the promise
+  atomic_bool stopped;  // the call is to stop, if it runs
   tensor_dtype default_dtype;
   lt_kept *saving;  // the saved-tensor hooks, NULL for none
   napi_deferred deferred;
@@ -36,16 +38,21 @@ static void run(job *j) {
   j->number = tensor_last_errno();
 }
 
+// A tensor_interrupt.
+static bool is_stopped(void *context) { return ((job *)context)->stopped; }
+
 // Runs a job on a thread that is not its environment's.
 static void run_here(lt_job *base) {
   job *j = (job *)base;
   j->status = lt_set_modes(&j->base.modes);
   lt_kept *saving = j->saving;
   if (!j->status && saving && !(j->status = lt_push_saving(saving))) j->saving = NULL;
+  if (!j->status && j->signal) j->status = tensor_set_interrupt(is_stopped, j, 0);
   if (j->status)
     j->message = strdup(tensor_last_error());
   else
     run(j);
+  if (j->signal) tensor_set_interrupt(NULL, NULL, 0);
   if (saving && !j->saving) tensor_pop_saved_tensors_hooks();
 }
 
@@ -305,6 +312,7 @@ static napi_value aborted(napi_env env, napi_callback_info info) {
     return NULL;
   if (((watch *)data)->job != j || j->settled) return NULL;  // the getter did this already
   j->settled = true;
+  j->stopped = true;
   napi_reject_deferred(env, j->deferred, reason);
   if (!lt_unqueue(&j->base)) return NULL;
   j->status = TENSOR_ERROR_RUNTIME;

@@ -352,3 +352,16 @@ test('results are copied to an ArrayBuffer under the modes of the call', async (
   product.sum().backward();
   assert.deepEqual(w.grad.toArray(), [...lent().array]);
 });
+
+test('an aborted call that runs stops, and lets go of its tensors', async () => {
+  const controller = new AbortController();
+  const x = lt.rand(1500, 1500);
+  const before = lt.liveHandles();
+  // Without the signal it takes minutes.
+  const call = lt.linalg.multiDotAsync(Array(2000).fill(x), { signal: controller.signal });
+  setTimeout(() => controller.abort(), 200);
+  await assert.rejects(call, { name: 'AbortError' });
+  await lt.settled(x);
+  assert.equal(lt.liveHandles(), before);
+  assert.deepEqual(lt.ones(2).add(1).toArray(), [2, 2]);
+});

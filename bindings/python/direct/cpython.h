@@ -99,6 +99,7 @@ void PyEval_RestoreThread(PyThreadState *);
 PyObject *PyErr_Occurred(void);
 void PyErr_Clear(void);
 void PyErr_Fetch(PyObject **, PyObject **, PyObject **);
+int PyErr_CheckSignals(void);
 void PyErr_NormalizeException(PyObject **, PyObject **, PyObject **);
 void PyErr_Restore(PyObject *, PyObject *, PyObject *);
 void PyErr_SetObject(PyObject *, PyObject *);

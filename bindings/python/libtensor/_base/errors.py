@@ -42,7 +42,7 @@ KINDS = {
 }
 
 
-CALLBACK = 11
+CALLBACK, CANCELLED = 11, 13
 SPAWN = "; torch.multiprocessing.get_context('spawn'), also as mp_context= of ProcessPoolExecutor, starts processes without fork()"
 
 
@@ -84,7 +84,7 @@ SELF = re.compile(r"""(?<![\w.`"'/])self(?!\w|[`"'/]|\.\w)""")
 
 def failure(status):
     """Returns the exception of the failed call of this thread."""
-    if status == CALLBACK and raised.error:
+    if status in (CALLBACK, CANCELLED) and raised.error:
         return raised.take()
     kind, message, number = KINDS.get(status, RuntimeError), last_error().decode("utf-8", "replace"), last_errno()
     message = SELF.sub("input", message)

@@ -2,6 +2,7 @@
 
 from .._base import direct as _direct
 from .._base import errors as _errors
+from .._base import interrupt as _interrupt  # noqa: F401
 from .._base.device import of
 from .._base.dtypes import contiguous_format, preserve_format
 from .._base.library import Device
