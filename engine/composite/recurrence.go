@@ -188,17 +188,21 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 	var hidden, cells []*tensor.Tensor
 	for layer := range n.layers {
 		var made []*tensor.Tensor
+		input := output
 		for direction := range n.directions() {
 			i := layer*n.directions() + direction
-			y, last := n.layer(output, begin.at(n, i), all[i].wide(n, wide), direction == 1)
+			y, last := n.layer(input, begin.at(n, i), all[i].wide(n, wide), direction == 1)
 			made, hidden, cells = append(made, y), append(hidden, last.h), append(cells, last.c)
 		}
 		if output = made[0]; n.twice {
 			output = n.Cat(1, made...)
+			n.release(made...)
 		}
+		n.release(input)
 		if n.train && n.dropout > 0 && layer < n.layers-1 {
-			input := output
-			output = n.Step(func() (*tensor.Tensor, error) { return n.C.Dropout(nil, input, n.dropout, true, nil) })
+			whole := output
+			output = n.Step(func() (*tensor.Tensor, error) { return n.C.Dropout(nil, whole, n.dropout, true, nil) })
+			n.release(whole)
 		}
 	}
 	end.h = n.Cast(n.Stack(hidden...), d)
@@ -210,6 +214,15 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 		output = n.Step(func() (*tensor.Tensor, error) { return n.C.Clone(kept, shape.Contiguous) })
 	}
 	return n.Cast(output, d), end
+}
+
+// release releases the temporaries of a layer before those of the next one are made. Autograd has references to those that it needs.
+func (n *network) release(list ...*tensor.Tensor) {
+	for _, t := range list {
+		if n.Err == nil {
+			n.Drop(t)
+		}
+	}
 }
 
 func (s *scope) wide(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
@@ -249,11 +262,14 @@ func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bo
 	}
 	if w.projection != nil {
 		h, hn, cn, err := n.C.NnRecurrenceSteps(x, begin.h, begin.c, w.state, bias, w.projection, n.batches, reverse, n.cells)
-		return n.Track(h, err), states{n.Track(hn, nil), n.Track(cn, nil)}
+		n.Fail(err)
+		n.release(x)
+		return n.Track(h, nil), states{n.Track(hn, nil), n.Track(cn, nil)}
 	}
 	h, hn, cn, gates, kept, err := n.C.NnRecurrence(x, begin.h, begin.c, w.state, bias, n.batches, reverse, n.cells)
 	n.Track(gates, err)
 	n.Track(kept, nil)
+	n.release(x, gates, kept)
 	return n.Track(h, nil), states{n.Track(hn, nil), n.Track(cn, nil)}
 }
 

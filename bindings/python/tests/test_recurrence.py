@@ -371,3 +371,19 @@ def test_results_of_cells_may_be_changed_before_gradients_are_asked_for(kind):
         grads.append([p.grad for p in params])
     for expected, got in zip(*grads, strict=True):
         assert got.equal(expected)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("both", [False, True])
+def test_layers_release_what_the_next_ones_do_not_need(kind, both):
+    x = torch.zeros(50, 8, 32)
+    peaks = []
+    for layers in (2, 8):
+        model = getattr(torch.nn, kind)(32, 64, layers, bidirectional=both, dropout=0.5)
+        with torch.no_grad():
+            model(x)
+            torch.reset_peak_memory_stats()
+            before = torch.memory_stats().in_use
+            model(x)
+            peaks.append(torch.memory_stats().peak - before)
+    assert peaks[1] < 1.3 * peaks[0]

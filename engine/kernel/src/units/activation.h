@@ -195,7 +195,7 @@ LT_INLINE Doubles gelu_far(Doubles a) {
   const Doubles tail = scale(q.hi + q.lo, t.n);
   const Doubles lo = select(tail > 0x1p-900, q.lo * pow2(t.n), Doubles(0.0));
   const Two<double> rest = two_sum(m, -scale(q.hi, t.n));
-  const Doubles y = select(a > 0.0, rest.hi + (rest.lo - lo), -tail);
+  const Doubles y = copysign(select(a > 0.0, rest.hi + (rest.lo - lo), tail), a);
   return undefined_below(a, select(a > 40.0, a, select(a == a, y, a)));
 }
 // ((p (z + a) + b) (z + a') + b') ...: the method of J. Eve, The evaluation of polynomials, Numer.
