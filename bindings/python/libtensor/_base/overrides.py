@@ -22,6 +22,7 @@ class State(threading.local):
 
 
 state = State()
+lowered = None  # calls __torch_dispatch__ of a class for the operators of a call; set with the first tensor of such a class
 intercept = None  # counts the active modes of all threads; with one, every call goes to dispatch
 
 
@@ -119,6 +120,8 @@ def dispatch(function, args, kwargs, call=None):
 
 def torch_function(cls, function, types, args=(), kwargs=None):
     """Tensor.__torch_function__: the result of `function`, with tensors as instances of the class."""
+    if lowered is not None and getattr(cls, "__torch_dispatch__", None) is not None:
+        return lowered(cls, function, args, kwargs or {})
     if state.called is function or not all(issubclass(cls, kind) for kind in types):
         return NotImplemented  # also for a function of another library, which asks again
     before, state.called = state.called, function

@@ -2,6 +2,7 @@
 _data/compose.py, _tensors/gen_operators.py and _tensors/methods.py add the rest.
 """
 
+import sys
 from ctypes import c_int32, c_void_p
 
 from .._base import device as _device
@@ -99,6 +100,37 @@ class Tensor(_direct.TensorBase):
     def _make_subclass(cls, data, require_grad=False):
         with _overrides.disabled():
             return given_to(cls, data.detach()).requires_grad_(require_grad)
+
+    @staticmethod
+    def _make_wrapper_subclass(
+        cls,
+        size,
+        strides=None,
+        storage_offset=None,
+        memory_format=None,
+        dtype=None,
+        layout=None,
+        device=None,
+        pin_memory=False,
+        requires_grad=False,
+        dispatch_sizes_strides_policy=None,
+        dispatch_device=False,
+        dispatch_layout=False,
+        _extra_dispatch_keys=None,
+        storage_size=None,
+    ):
+        """Returns an instance of a class with `__torch_dispatch__` that has a shape and a dtype, and whose elements are not initialized: the class
+        receives the operators of all calls with it, and keeps the values elsewhere. Unlike in PyTorch the memory of the elements is allocated."""
+        root = sys.modules[__name__.partition(".")[0]]
+        if getattr(cls, "__torch_dispatch__", None) is None:
+            raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
+        if layout is not None and layout is not _dtypes.strided:
+            raise NotImplementedError(f"_make_wrapper_subclass: layout {layout} is not supported; use torch.strided")
+        root.utils._python_dispatch.enable_subclass(cls)
+        with _overrides.disabled():
+            options = {"dtype": dtype, "device": device}
+            made = root.empty(list(size), **options) if strides is None else root.empty_strided(list(size), list(strides), **options)
+            return given_to(cls, made).requires_grad_(requires_grad)
 
     @_direct.getter(_direct.SIZES, "tensor_sizes")
     def size(self, dim=None):

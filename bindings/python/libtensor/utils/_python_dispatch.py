@@ -1,11 +1,13 @@
-"""Modes that receive operators: TorchDispatchMode. Subclasses of Tensor with __torch_dispatch__ are not supported."""
+"""Modes that receive operators: TorchDispatchMode. Subclasses of Tensor that receive operators."""
 
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterator
 from typing import Any
 
+from .. import ops
 from .._base import overrides
 from .._core.tensor import Tensor
 from .._inert import refuse
@@ -51,14 +53,57 @@ class TorchDispatchMode(overrides.Mode):
         return lower(func, args, kwargs, emit)
 
 
+READS = ("tolist", "numpy", "__array__", "data_ptr", "untyped_storage", "storage", "__dlpack__")
+
+
+def _dispatch_subclass(cls: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Returns the result of a call whose operators the class's __torch_dispatch__ receives."""
+    from ..library.lowering import lower
+
+    name = getattr(function, "__name__", "").rpartition(".")[2]
+
+    def emit(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        kinds = tuple(dict.fromkeys(type(v) for v in list_values(args, kwargs) if isinstance(v, Tensor)))
+        before, _state.disabled = _state.disabled, False
+        try:
+            return cls.__torch_dispatch__(op, kinds, args, kwargs)
+        finally:
+            _state.disabled = before
+
+    if name in ("item", "__bool__", "__int__", "__float__", "__index__"):
+        value = emit(ops.aten._local_scalar_dense.default, (args[0],), {})
+        convert: Any = {"__bool__": bool, "__int__": int, "__float__": float, "__index__": operator.index}.get(name)
+        return value if convert is None else convert(value)
+    with overrides.disabled():
+        return lower(function, args, kwargs, emit)
+
+
+def _make_refusal(name: str) -> Any:
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"{name}(): {type(self).__name__} receives operators, and its instances have no elements of their own")
+
+    return read
+
+
+def enable_subclass(cls: Any) -> None:
+    """Makes calls with instances of a class with __torch_dispatch__ call it, and methods that read elements raise NotImplementedError, except for
+    those that the class defines."""
+    overrides.lowered = _dispatch_subclass
+    for name in READS:
+        if getattr(cls, name) is getattr(Tensor, name):
+            setattr(cls, name, _make_refusal(name))
+    if cls.__torch_function__ is overrides.disabled_torch_function:
+        cls.__torch_function__ = classmethod(overrides.torch_function)  # by which calls reach __torch_dispatch__
+
+
 def is_traceable_wrapper_subclass(t: object) -> bool:
-    """Returns False: no subclass of Tensor wraps others by __torch_dispatch__."""
-    return False
+    """Returns whether a tensor's class wraps others: it has __tensor_flatten__ and __tensor_unflatten__."""
+    return isinstance(t, Tensor) and is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t: type) -> bool:
-    """Returns False: no subclass of Tensor wraps others by __torch_dispatch__."""
-    return False
+    """Returns whether instances of a subclass of Tensor wrap others: it has __tensor_flatten__ and __tensor_unflatten__."""
+    return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
 
 
 def _get_current_dispatch_mode_stack() -> list[Any]:
