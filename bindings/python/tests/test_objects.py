@@ -198,7 +198,7 @@ def test_no_generators_on_meta():
 @pytest.mark.parametrize(
     ("make", "name", "fact"),
     [
-        (lambda: torch.ones(2), "imag", "imag: is only implemented for tensors with complex dtypes, but self has dtype float32"),
+        (lambda: torch.ones(2), "imag", "imag: is only implemented for tensors with complex dtypes, but input has dtype float32"),
         (lambda: torch.ones(2), "mT", "only supported on matrices or batches"),
         (lambda: torch.ones(2), "mH", "only supported on matrices or batches"),
         (lambda: torch.ones(1, 2, 3), "H", r"only supported on matrices .*got 3-D tensor"),
