@@ -3,6 +3,8 @@
 from importlib import metadata
 from pathlib import Path
 
+import recorded  # noqa: F401 - adds programs
+
 from programs import PROGRAMS
 
 results = {}  # by the name of a program: "passes", or the last line of what it failed with

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import recorded  # noqa: F401 - adds programs
 
 from programs import PROGRAMS
 
