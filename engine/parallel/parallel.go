@@ -206,7 +206,7 @@ const mostPolls = 256
 // ForInterruptible is For for a body whose outputs are not used to compute addresses: once the call is cancelled, the remaining chunks are skipped. Later
 // launches of the call return an error.
 func ForInterruptible(n, grain int64, body func(begin, end int64)) {
-	if Interruptible.Load() == 0 || n/max(grain, 1) < 2 {
+	if Interruptible.Load() == 0 || n < max(grain, 1) {
 		For(n, grain, body)
 		return
 	}
