@@ -8,7 +8,15 @@ import pytest
 from grad_helpers import in_use, leaf
 
 import libtensor as torch
-from libtensor.autograd.graph import Node, disable_saved_tensors_hooks, get_gradient_edge, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
+from libtensor.autograd.graph import (
+    GradientEdge,
+    Node,
+    disable_saved_tensors_hooks,
+    get_gradient_edge,
+    register_multi_grad_hook,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from libtensor.utils.hooks import RemovableHandle
 
 
@@ -24,7 +32,7 @@ def test_nodes_are_objects():
     (accumulate, number), other = node.next_functions
     assert accumulate.name() == "AccumulateGrad" and number == 0 and other == (None, 0)
     assert accumulate.variable is x and x.sum().grad_fn.next_functions[0][0] is accumulate
-    assert get_gradient_edge(x) == (accumulate, 0) and get_gradient_edge(second) == (second.grad_fn, 1)
+    assert get_gradient_edge(x) == GradientEdge(accumulate, 0) and get_gradient_edge(second) == GradientEdge(second.grad_fn, 1)
     with pytest.raises(RuntimeError, match="for a Tensor that does not require gradients"):
         get_gradient_edge(torch.ones(2))
 

@@ -3,7 +3,6 @@
 from collections import deque
 from copy import copy
 from functools import wraps
-from typing import Any
 
 from .._core.tensor import Tensor
 from .._data.random import default as default_generator
@@ -188,7 +187,7 @@ def results_of(steps, func, in_dims, out_dims, randomness, args, kwargs):
 
 
 # Functions that replace the steps of vmap, for packages with classes of batched values of their own: set by _functorch/vmap.py.
-replaced: Any = None
+replaced = None
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
