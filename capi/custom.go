@@ -4,7 +4,11 @@ package main
 // #include "handle.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/status"
+)
 
 // lt_enter_custom runs a call of a custom operator. Its arguments are the list of tensors and the address of the call.
 //
@@ -23,6 +27,12 @@ func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
 		if x.Writes(i) {
 			rewrite(slotOf(unsafe.Slice((*unsafe.Pointer)(f.list(0).data), i+1)[i]))
 		}
+	}
+	if err == nil && c.thread.cancelled && c.thread.calls == 1 {
+		for _, t := range made {
+			t.Release()
+		}
+		err = status.Cancelledf("%s: the call was cancelled", x.Name())
 	}
 	if err == nil {
 		err = f.setList(nil, made)

@@ -200,8 +200,6 @@ tensor_status lt_run_custom(const lt_target *t, lt_value *a) {
     lt_observation observation = {.observer = NULL};
     if (lt_observed) observe_call(&observation, t->name, list, c.tensor_count);
     status = lt_invoke_with(&frame, t->name, lt_enter_custom);
-    if (status == TENSOR_ERROR_CANCELLED)
-      tensor_list_free((tensor_t **)frame.results[0].list.data, frame.results[0].list.length);
     if (observation.observer)
       observe_end(&observation, status, frame.results[0].list.data, frame.results[0].list.length);
     if (!status) distribute(&c, frame.results, a);

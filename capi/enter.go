@@ -47,6 +47,10 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	} else {
 		err = calls[c.op](f.context(), f)
 	}
+	if err == nil && c.thread.cancelled && c.thread.calls == 1 { // a call within another one only stops launches
+		C.lt_drop_results(c)
+		err = status.Cancelledf("%s: the call was cancelled", C.GoString(c.name))
+	}
 	if err != nil {
 		return fail(c, err)
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "_cgo_export.h"
+#include "export.h"
 #include "gen_names.h"
 #include "interrupt.h"
 #include "restart.h"
@@ -214,13 +215,37 @@ void lt_settle(void) {
   if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
 }
 
-// Ends a call while some call, perhaps this one, is cancelled.
-static tensor_status leave_cancelled(tensor_status status, const char *op, int64_t before) {
-  status = lt_report_cancelled(status, op);
-  lt_end(before);
-  lt_end_cancelling();
-  lt_settle();
-  return status;
+void lt_drop_results(lt_frame *frame) {
+  const lt_operator *op = lt_operators + frame->op;
+  if (frame->mode != LT_FUNCTION) return;
+  for (int i = 0; op->results[i]; i++) {
+    lt_value *v = frame->results + i;
+    switch (op->results[i]) {
+      case 'T':
+        tensor_free(v->pointer);
+        break;
+      case 'G':
+        tensor_generator_free(v->pointer);
+        break;
+      case 'W':
+        tensor_storage_free(v->pointer);
+        break;
+      case 'J':
+        tensor_node_free(v->pointer);
+        break;
+      case 'U':
+        tensor_string_free(v->pointer);
+        break;
+      case 'A':
+        tensor_list_free((tensor_t **)v->list.data, v->list.length);
+        break;
+      case 'K':
+        tensor_string_list_free((char **)v->list.data, v->list.length);
+        break;
+      case 'L':
+        free((void *)v->list.data);
+    }
+  }
 }
 
 static inline tensor_status invoke(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *)) {
@@ -240,8 +265,8 @@ static inline tensor_status invoke(lt_frame *frame, const char *op, int32_t (*en
   lt_me->around = before;
   const tensor_status status = (tensor_status)enter(frame);
   lt_me->around = around;
-  if (__builtin_expect(lt_cancelling != 0, 0)) return leave_cancelled(status, op, before);
   lt_end(before);
+  if (__builtin_expect(status != TENSOR_OK, 0)) lt_end_cancelling();
   lt_settle();
   return status;
 }

@@ -46,6 +46,8 @@ _Bool lt_check_word(const char *text, const char *op, const char *argument);
 tensor_status lt_invoke(lt_frame *frame, const char *op);
 // lt_invoke with another function of Go than lt_enter.
 tensor_status lt_invoke_with(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *));
+// Frees the results of a call of an operator, which was cancelled after it had made them.
+void lt_drop_results(lt_frame *frame);
 // Empties freed slots that a call had pinned, after it has ended.
 void lt_settle(void);
 

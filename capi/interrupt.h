@@ -13,8 +13,8 @@ extern _Atomic int32_t lt_interruptible, lt_cancelling;
 // the running call is cancelled.
 bool lt_poll_interrupt(void);
 bool lt_is_cancelled(void);
-// Returns the status of a call that ends: TENSOR_ERROR_CANCELLED for the outermost call of a thread
-// that was cancelled, whose results the caller frees.
+// Returns the status of a run of a program: TENSOR_ERROR_CANCELLED if it is the outermost call of a
+// thread that was cancelled, whose results the caller frees.
 tensor_status lt_report_cancelled(tensor_status status, const char *op);
 // Removes the function of a thread that ends.
 void lt_drop_interrupt(lt_thread *thread);

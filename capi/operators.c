@@ -39,7 +39,8 @@ static inline lt_slot *resolve(const void *handle, int kind, const char *op, con
 
 // Checks the arguments by the letters of their parameters, turns handles into slots, and notes
 // which operand is a number: the engine sees a 0-dim tensor that counts as one.
-static inline tensor_status check(const lt_operator *op, _Bool number, lt_frame *frame) {
+static inline __attribute__((always_inline)) tensor_status check(const lt_operator *op,
+                                                                 _Bool number, lt_frame *frame) {
   lt_value *v = frame->args;
   for (const lt_parameter *p = op->parameters, *end = p + op->count; p < end; p++, v++) {
     switch (p->kind) {
@@ -158,65 +159,35 @@ static tensor_status resolve_out(const lt_operator *op, lt_frame *frame) {
   return TENSOR_OK;
 }
 
-// Frees the results of a call that was cancelled after it had made them.
-static void drop_results(const lt_operator *op, lt_frame *frame) {
-  for (int i = 0; op->results[i]; i++) {
-    lt_value *v = frame->results + i;
-    switch (op->results[i]) {
-      case 'T':
-        tensor_free(v->pointer);
-        break;
-      case 'G':
-        tensor_generator_free(v->pointer);
-        break;
-      case 'W':
-        tensor_storage_free(v->pointer);
-        break;
-      case 'J':
-        tensor_node_free(v->pointer);
-        break;
-      case 'U':
-        tensor_string_free(v->pointer);
-        break;
-      case 'A':
-        tensor_list_free((tensor_t **)v->list.data, v->list.length);
-        break;
-      case 'K':
-        tensor_string_list_free((char **)v->list.data, v->list.length);
-        break;
-      case 'L':
-        free((void *)v->list.data);
-    }
-  }
-}
-
-// lt_invoke for an observer.
-static tensor_status invoke_observed(const lt_operator *op, lt_frame *frame, const char *name) {
-  lt_observation o;
-  lt_observe_arguments(&o, op, name, frame);
-  const tensor_status status = lt_invoke(frame, name);
-  lt_observe_results(&o, op, frame, status);
-  return status;
-}
-
-static inline tensor_status invoke(const lt_operator *op, lt_frame *frame, const char *name) {
-  return __builtin_expect(lt_observed, 0) ? invoke_observed(op, frame, name)
-                                          : lt_invoke(frame, name);
-}
-
-tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
+// lt_run, with what an observer is told if `observed`.
+static inline __attribute__((always_inline)) tensor_status run(const lt_operator *op, int form,
+                                                               bool number, lt_value *a,
+                                                               bool observed) {
   lt_frame frame;  // the engine reads the fields that its form has
   frame.op = (int32_t)(op - lt_operators), frame.mode = form, frame.args = a;
   frame.number = 0, frame.runs = (op->flags & LT_RUNS) != 0;
   tensor_status status = check(op, number, &frame);
   if (!status && form == LT_OUT) status = resolve_out(op, &frame);
   if (status) return status;
-  if (form != LT_FUNCTION) return invoke(op, &frame, form == LT_INPLACE ? op->called_ : op->called);
-  for (int i = 0; op->results[i]; i++) frame.results[i] = (lt_value){0};  // none, unless it is made
-  status = invoke(op, &frame, op->called);
-  if (__builtin_expect(status == TENSOR_ERROR_CANCELLED, 0)) drop_results(op, &frame);
-  for (int i = 0; !status && op->results[i]; i++) a[i] = frame.results[i];
+  const char *name = form == LT_INPLACE ? op->called_ : op->called;
+  lt_observation observation;
+  if (observed) lt_observe_arguments(&observation, op, name, &frame);
+  for (int i = 0; form == LT_FUNCTION && op->results[i]; i++)
+    frame.results[i] = (lt_value){0};  // none, unless it is made
+  status = lt_invoke(&frame, name);
+  if (observed) lt_observe_results(&observation, op, &frame, status);
+  for (int i = 0; form == LT_FUNCTION && !status && op->results[i]; i++) a[i] = frame.results[i];
   return status;
+}
+
+__attribute__((cold, noinline)) static tensor_status run_observed(const lt_operator *op, int form,
+                                                                  bool number, lt_value *a) {
+  return run(op, form, number, a, true);
+}
+
+tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
+  if (__builtin_expect(lt_observed, 0)) return run_observed(op, form, number, a);
+  return run(op, form, number, a, false);
 }
 
 tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out) {

@@ -33,9 +33,9 @@ static void cancels(void) {
   const int64_t handles = tensor_live_handles();
   for (int threads = 1; threads <= 3; threads++) {
     OK(tensor_set_num_threads(threads));
-    watch(1);
+    watch(threads == 1);  // with several threads the caller may have one chunk
     FAILS(tensor_exp(x, &y), TENSOR_ERROR_CANCELLED, "exp: the call was cancelled");
-    CHECK(!y && asked == 2 && tensor_live_handles() == handles);
+    CHECK(!y && asked == patience + 1 && tensor_live_handles() == handles);
     watch(0);
     FAILS(tensor_matmul(x, x, &y), TENSOR_ERROR_CANCELLED, "the call was cancelled");
     CHECK(!y && tensor_live_handles() == handles);
