@@ -48,13 +48,21 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 		err = calls[c.op](f.context(), f)
 	}
 	if err == nil && c.thread.cancelled && c.thread.calls == 1 { // a call within another one only stops launches
-		C.lt_drop_results(c)
-		err = status.Cancelledf("%s: the call was cancelled", C.GoString(c.name))
+		err = dropResults(c)
 	}
 	if err != nil {
 		return fail(c, err)
 	}
 	return C.TENSOR_OK
+}
+
+// dropResults frees the results of a call that was cancelled after it had made them, and returns the error. It is not inlined, so that calls allocate no
+// memory for it.
+//
+//go:noinline
+func dropResults(c *C.lt_frame) error {
+	C.lt_drop_results(c)
+	return status.Cancelledf("%s: the call was cancelled", C.GoString(c.name))
 }
 
 // context returns the context of the calling thread. The record is C's, since Go has no thread-local storage.

@@ -362,6 +362,6 @@ test('an aborted call that runs stops, and lets go of its tensors', async () => 
   setTimeout(() => controller.abort(), 200);
   await assert.rejects(call, { name: 'AbortError' });
   await lt.settled(x);
-  assert.equal(lt.liveHandles(), before);
+  assert.ok(lt.liveHandles() <= before); // objects of other tests may be collected meanwhile
   assert.deepEqual(lt.ones(2).add(1).toArray(), [2, 2]);
 });
