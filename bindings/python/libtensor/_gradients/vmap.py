@@ -186,7 +186,7 @@ def results_of(steps, func, in_dims, out_dims, randomness, args, kwargs):
         _f.transform_leave(around)
 
 
-# Functions that replace the steps of vmap, for packages with classes of batched values of their own: set by _functorch/vmap.py.
+# Functions that replace the steps of vmap, for packages with their classes of batched values: set by _functorch/vmap.py.
 replaced = None
 
 
