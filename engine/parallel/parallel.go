@@ -210,5 +210,8 @@ func ForInterruptible(n, grain int64, body func(begin, end int64)) {
 		For(n, grain, body)
 		return
 	}
+	if Poll() { // the helpers may leave no chunk to the calling thread
+		return
+	}
 	divide(n, max(grain, n/mostPolls, 1), min(int64(Threads()), n/max(grain, 1))-1, body, true)
 }
