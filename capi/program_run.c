@@ -1,6 +1,7 @@
 // Execution of exported programs.
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -674,11 +675,12 @@ static bool check_constant(run *r, int64_t i, const tensor_value *v) {
   const tensor_value expected = r->p->inputs[i].constant;
   char shown[120], wanted[120], why[300];
   bool same = expected.kind == v->kind;
-  if (lt_is_number(&expected) && lt_is_number(v))
-    same = lt_number_to_float(&expected) == lt_number_to_float(v) &&
-           lt_number_to_int(&expected) == lt_number_to_int(v);
-  else if (same && v->kind == TENSOR_VALUE_STRING)
+  if (lt_is_number(&expected) && lt_is_number(v)) {
+    const double a = lt_number_to_float(&expected), b = lt_number_to_float(v);
+    same = isnan(a) ? isnan(b) : a == b && lt_number_to_int(&expected) == lt_number_to_int(v);
+  } else if (same && v->kind == TENSOR_VALUE_STRING) {
     same = v->as.string && strcmp(v->as.string, expected.as.string) == 0;
+  }
   if (same) return true;
   show(v, shown, sizeof shown);
   show(&expected, wanted, sizeof wanted);

@@ -12,6 +12,7 @@ from .. import ones_like as torch_ones_like
 from .. import stft as _torch_stft
 from .. import tensordot as _torch_tensordot
 from .._core.tensor import Tensor
+from .._gen import gen_nn_functional
 from ..library.lowering import _list_overloads as list_overloads
 from ..library.lowering import bind
 from ..nn import _reduction
@@ -278,4 +279,5 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return (pooled.sign() * F.relu(pooled.abs()) * math.prod(_pair(kernel_size))).pow(1.0 / norm_type)
 
 
+COMPOSED[gen_nn_functional.softmin] = softmin  # which the function of nn.functional calls
 RULES |= {_torch_stft: stft, _torch_tensordot: tensordot}

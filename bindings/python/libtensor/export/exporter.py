@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..utils import _pytree as pytree
 from .dims import Dim, Size, Symbol, find_symbols
 from .program import ExportedProgram, Program
 from .trace import Recording, Sizes, record, sample, unify
+from .verify import check_elements, check_sizes
 from .writer import write_archive, write_model, write_samples
 
 __all__ = ["export", "save"]
@@ -101,8 +103,20 @@ def _record_all(
                 raise
             given = ", ".join(f"{symbol.name} = {of[symbol]}" for symbol in symbols)
             raise RuntimeError(f"export: the function fails for other variable sizes ({given}): {error}") from error
-    unify(recordings)
+    first = unify(recordings)
+    check_elements(first, function, state, names, values, spec)
+    check_sizes(first, function, state, names, values, spec, sizes, symbols)
     return recordings, symbols, samples
+
+
+def check_keys(spec: Any) -> None:
+    """Raises NotImplementedError if the key of a dict in a structure is not what JSON can represent."""
+    keys = spec.context if spec.type in (dict, OrderedDict) else spec.context[1] if spec.type is defaultdict else ()
+    for key in keys:
+        if not isinstance(key, str | int | float | None):
+            raise NotImplementedError(f"export: keys of dicts can be strings, numbers and None, not {key!r}")
+    for child in spec.children_specs:
+        check_keys(child)
 
 
 def export(
@@ -123,6 +137,8 @@ def export(
     does; export itself changes neither. The program has a copy of the weights.
 
     Raises NotImplementedError if the operators depend on elements of tensors (`if x.sum() > 0`) or, in other ways than numbers, on variable sizes.
+    The sizes that are tried are near those of the samples, the bounds of each `Dim`, and 4096 without an upper bound; a program that does not hold
+    for the size 1 requires 2. Writes to tensors that are neither inputs nor buffers raise NotImplementedError.
     `strict` and the following arguments are accepted for compatibility with PyTorch, and not used.
 
     >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim("batch")},))
@@ -155,6 +171,8 @@ def export(
             if any(hint is Dim.DYNAMIC for _, hint in hinted):
                 raise
             recordings, symbols, samples = _record_all(mod, state, names, values, spec, _merge(sizes, hinted, True))
+    for tree in (spec, recordings[0].spec):
+        check_keys(tree)
     modules = [name for name, _ in mod.named_modules() if name] if isinstance(mod, Module) else []
     text = write_model(
         recordings, symbols, Sizes(symbols, samples), state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules

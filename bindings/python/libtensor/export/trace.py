@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 import re
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import allclose, arange, get_rng_state, no_grad, ops, set_rng_state
+from .. import device as make_device
 from .. import equal as are_equal
 from .._core.tensor import Tensor
 from .._inert.compilation import exporting
@@ -33,15 +35,30 @@ class Tracer(OperatorTracer):
         kwargs = dict(kwargs or {})
         if func in RULES:
             return RULES[func](self.call, *args, **kwargs)
+        name = getattr(func, "__name__", "").rpartition(".")[2]
         if func in COMPOSED:
             with self:
                 return COMPOSED[func](*args, **kwargs)
-        name = getattr(func, "__name__", "").rpartition(".")[2]
         if name in KEPT and not isinstance(func, AtenOverload):
             chosen = choose(name, args, kwargs)
             if chosen is not None:
                 return self.__torch_dispatch__(chosen[0], types, chosen[1], chosen[2])
         return super().__torch_function__(func, types, args, kwargs)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for a, value in zip(func._schema.arguments, args, strict=False) if isinstance(func, AtenOverload) else ():
+            if a.is_write and isinstance(value, Tensor) and self.is_constant(value):
+                raise NotImplementedError(
+                    f"export: {func} writes to a tensor that is neither an input nor a buffer; register it with register_buffer, or clone() it"
+                )
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+    def is_constant(self, value: Tensor) -> bool:
+        """Returns whether a tensor, or the tensor whose memory it shares, existed before the trace."""
+        if id(value) not in self._nodes:
+            return True
+        memory = value.untyped_storage().data_ptr()
+        return memory != 0 and any(memory == constant.untyped_storage().data_ptr() for constant, _ in self._constants.values())
 
     def call(self, operator: Any, *args: Any, **kwargs: Any) -> Any:
         """Runs and records an overload, or the one of a name such as "div.Tensor"."""
@@ -69,54 +86,103 @@ class Recording:
         return tuple(value.shape) if isinstance(value, Tensor) else None
 
 
-def resize(value: Tensor, dim: int, size: int) -> Tensor:
+def resize(value: Tensor, dim: int, size: int, device: str) -> Tensor:
     """Returns a tensor of another size along a dimension, of the same elements in turn: indices stay valid."""
     if value.size(dim) == size:
         return value
     if value.size(dim) == 0:
         raise ValueError("export: a variable size must not be 0 in the sample inputs")
-    return value.index_select(dim, arange(size) % value.size(dim))
+    return value.index_select(dim, arange(size, device=device) % value.size(dim))
 
 
-def sample(values: list[Any], sizes: list[dict[int, Size]], of: dict[Symbol, int]) -> list[Any]:
-    """Returns copies of the flat inputs, with the sizes that symbols have."""
+def sample(values: list[Any], sizes: list[dict[int, Size]], of: dict[Symbol, int], device: str = "cpu") -> list[Any]:
+    """Returns copies of the flat inputs, which are on a device, with the sizes that symbols have."""
     made = []
     for value, variable in zip(values, sizes, strict=True):
         if isinstance(value, Tensor):
             value = value.detach().clone()
             for dim, (symbol, factor, offset) in variable.items():
-                value = resize(value, dim, factor * of[symbol] + offset)
+                value = resize(value, dim, factor * of[symbol] + offset, device)
         made.append(value)
     return made
 
 
-def record(function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any) -> Recording:
+def copy_state(state: dict[str, tuple[str, Tensor]]) -> dict[str, Tensor]:
+    """Returns the parameters, and copies of the buffers, by name."""
+    return {target: value.detach().clone() if kind.startswith("b_") else value for kind, (target, value) in state.items()}
+
+
+def move_state(state: dict[str, tuple[str, Tensor]], device: str) -> dict[str, Tensor]:
+    """Returns the parameters and buffers on another device, by name; tied ones are one tensor."""
+    moved = {id(value): value.detach().to(device) for _, value in state.values()}
+    return {target: moved[id(value)] for target, value in state.values()}
+
+
+def check_overlaps(state: dict[str, tuple[str, Tensor]], written: list[str]) -> None:
+    """Raises NotImplementedError if one of the written buffers shares a part of its memory with other state."""
+    tensors = dict(state.values())
+    for name in written:
+        ours = tensors[name]
+        for other, value in tensors.items():
+            same = (ours.data_ptr(), ours.shape, ours.stride(), ours.dtype) == (value.data_ptr(), value.shape, value.stride(), value.dtype)
+            if ours.numel() and not same and ours.untyped_storage().data_ptr() == value.untyped_storage().data_ptr():
+                raise NotImplementedError(f"export: the function writes to the buffer {name}, which shares memory with {other}; clone() one of them")
+
+
+def record(
+    function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any, device: str = "cpu"
+) -> Recording:
     """Calls a function with flat inputs, whose structure is `spec`, and returns the operators.
 
     `state` has a name and the tensor of each parameter and buffer, by the name of its placeholder. Nothing that the function writes to is kept."""
     graph, root = Graph(), Module()
     tracer = Tracer(graph, root)
-    copies = {target: value.detach().clone() if kind == "b" else value for kind, (target, value) in ((k[0], v) for k, v in state.items())}
+    copies = copy_state(state) if device == "cpu" else move_state(state, device)
+    inputs = [value.clone() if isinstance(value, Tensor) else value for value in values]
+    tracked = dict(copies)
     for placeholder, (target, _) in state.items():
         tracer.track(copies[target], graph.placeholder(placeholder))
-    for name, value in zip(names, values, strict=True):
+    for name, value in zip(names, inputs, strict=True):
         node = graph.placeholder(name)
         if isinstance(value, Tensor):
             tracer.track(value, node)
-    expected = call_plainly(function, copies, values, spec)
+    versions = {name: value._version for name, value in copies.items()}
     before = get_rng_state()
     try:
-        with no_grad(), tracer:
-            result = call(function, copies, values, spec)
+        with no_grad(), contextlib.nullcontext() if device == "cpu" else make_device(device), tracer:
+            result = call(function, copies, inputs, spec)
+            for name, value in tracked.items():
+                if copies[name] is not value:  # the module has assigned the buffer
+                    assign(name, value, copies[name])
     finally:
         set_rng_state(before)
+    check_overlaps(state, [name for name, value in tracked.items() if value._version != versions[name]])
     flat, out_spec = pytree.tree_flatten(result)
+    check_outputs(flat)
+    expected = call_plainly(function, state, values, spec) if device == "cpu" else None
     for i, (found, known) in enumerate(zip(flat, expected or flat, strict=True)):
-        if not is_close(found, known):
-            raise RuntimeError(f"export: output {i} of the recorded operators differs from that of the function; please report this")
+        if device == "cpu" and not is_close(found, known):
+            raise RuntimeError(
+                f"export: output {i} of the recorded operators differs from that of the function. The function must return the same for each call: "
+                "it must not depend on attributes that it changes, except buffers. If it does not, please report this"
+            )
     graph.output([tracer.find(x) for x in flat])
     constants = name_constants(function, graph, root)
     return Recording(graph, out_spec, constants)
+
+
+def assign(name: str, to: Tensor, value: Any) -> None:
+    """Records that a module has assigned a tensor to the buffer `name`, as a copy."""
+    if not isinstance(value, Tensor) or value.shape != to.shape or value.dtype != to.dtype:
+        what = f"a tensor of shape {list(value.shape)} and {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+        raise NotImplementedError(f"export: the module assigns {what} to the buffer {name} of shape {list(to.shape)} and {to.dtype}")
+    to.copy_(value)
+
+
+def check_outputs(flat: list[Any]) -> None:
+    for i, value in enumerate(flat):
+        if value is not None and not isinstance(value, Tensor | bool | int | float | str):
+            raise NotImplementedError(f"export: output {i} is a {type(value).__name__}; results can be tensors, numbers, strings and None")
 
 
 def name_constants(function: Callable[..., Any], graph: Graph, root: Module) -> dict[str, tuple[str, Tensor]]:
@@ -152,13 +218,12 @@ def call(function: Callable[..., Any], state: dict[str, Tensor], values: list[An
         exporting.active = before
 
 
-def call_plainly(function: Callable[..., Any], state: dict[str, Tensor], values: list[Any], spec: Any) -> list[Any] | None:
+def call_plainly(function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], values: list[Any], spec: Any) -> list[Any] | None:
     """Returns the flat outputs of a call without a record; None if they depend on random numbers. Writes to copies."""
-    copies = {name: value.detach().clone() for name, value in state.items()}
     inputs = [value.clone() if isinstance(value, Tensor) else value for value in values]
     before = get_rng_state()
     with no_grad():
-        result = pytree.tree_leaves(call(function, copies, inputs, spec))
+        result = pytree.tree_leaves(call(function, copy_state(state), inputs, spec))
     if are_equal(before, get_rng_state()):
         return result
     set_rng_state(before)
@@ -353,6 +418,14 @@ class Unifier:
             self.learn(at)
 
 
+def have_same_constants(one: Recording, two: Recording) -> bool:
+    """Returns whether the constants of two recordings have the same elements."""
+    if one.constants.keys() != two.constants.keys():
+        return False
+    pairs = [(value, two.constants[name][1]) for name, (_, value) in one.constants.items()]
+    return all(a.data_ptr() == b.data_ptr() or (a.shape == b.shape and a.dtype == b.dtype and is_close(a, b)) for a, b in pairs)
+
+
 def unify(recordings: list[Recording]) -> Recording:
     """Returns a recording whose graph holds for every size. Raises NotImplementedError if the operators depend on the sizes."""
     first = recordings[0]
@@ -365,6 +438,11 @@ def unify(recordings: list[Recording]) -> Recording:
                 )
         if other.spec != first.spec:
             raise NotImplementedError("export: the structure of the result depends on the variable sizes")
+        if not have_same_constants(first, other):
+            raise NotImplementedError(
+                "export: a tensor that the function makes from numbers, as torch.tensor(x.size(0)), depends on the variable sizes; "
+                "make it with an operator: torch.full((), x.size(0)) or torch.arange"
+            )
     if len(recordings) > 1:
         Unifier(recordings).run()
     return first

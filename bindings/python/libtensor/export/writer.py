@@ -100,6 +100,8 @@ def write_argument(value: Any, kind: str = "") -> dict[str, Any]:
     if isinstance(value, bool):
         return {"as_bool": value}
     if isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 63:
+            raise NotImplementedError(f"export: the format of exported programs supports integers of 64 bits, not {value}")
         return {"as_float": float(value)} if kind.rstrip("?") == "float" else {"as_int": value}
     if isinstance(value, float):
         return {"as_float": value}
@@ -247,8 +249,20 @@ def write_model(
 
 
 def raw(value: Tensor) -> Tensor:
-    """Returns the bytes of a tensor, as a 1-D tensor."""
-    return value.detach().contiguous().reshape(-1).view(uint8) if value.numel() else empty(0, dtype=uint8)
+    """Returns the bytes of a tensor, whose elements fill its memory, as a 1-D tensor."""
+    if not value.numel():
+        return empty(0, dtype=uint8)
+    return value.as_strided((value.numel(),), (1,)).view(uint8)
+
+
+def packed(value: Tensor) -> Tensor:
+    """Returns a tensor with its strides if its elements fill its memory, and a contiguous one otherwise."""
+    value, size = value.detach(), 1
+    for stride, length in sorted((s, n) for s, n in zip(value.stride(), value.shape, strict=True) if n != 1):
+        if stride != size:
+            return value.contiguous()
+        size *= length
+    return value
 
 
 def encode(text: str) -> Tensor:
@@ -268,8 +282,8 @@ class _Folder:
         key = value.data_ptr(), value.dtype, tuple(value.shape), value.stride()
         if key not in self.paths:
             self.paths[key] = f"{self.prefix}_{len(self.paths)}"
-            self.write(f"{self.folder}/{self.paths[key]}", raw(value))
-        meta = write_meta((value.detach().contiguous(),), Sizes([], [{}]), value.requires_grad)
+            self.write(f"{self.folder}/{self.paths[key]}", raw(packed(value)))
+        meta = write_meta((packed(value),), Sizes([], [{}]), value.requires_grad)
         meta["storage_offset"] = {"as_int": 0}
         self.config[name] = {"path_name": self.paths[key], "is_param": is_parameter, "use_pickle": False, "tensor_meta": meta}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import bool as _bool
 from .. import contiguous_format, get_default_dtype, tensor
+from .. import int64 as torch_int64
 from .._base.device import device as _device
 from .._base.dtypes import dtype as _dtype
 from .._core.tensor import Tensor
@@ -53,9 +54,17 @@ def _t(call: Call, self: Tensor) -> Any:
     return call("permute.default", self, list(range(self.dim()))[::-1])
 
 
-@rule("mT", "matrix_T", "adjoint")
+@rule("mT", "matrix_T")
 def _mt(call: Call, self: Tensor) -> Any:
     return call("transpose.int", self, -2, -1)
+
+
+@rule("H", "mH", "adjoint")
+def _mh(call: Call, self: Tensor) -> Any:
+    if self.dim() == 0:
+        return self
+    turned = call("transpose.int", self, -2, -1)
+    return call("_conj.default", turned) if self.is_complex() else turned
 
 
 @rule("reshape")
@@ -227,12 +236,71 @@ def _width(item: Any) -> int:
 def _setitem(call: Call, self: Tensor, index: Any, value: Any) -> None:
     view, indices = _views_of(call, self, index)
     if any(i is not None for i in indices):
-        value = value if isinstance(value, Tensor) else call("scalar_tensor.default", value, dtype=self.dtype, device=self.device)
+        if not isinstance(value, Tensor):
+            value = call("scalar_tensor.default", value, dtype=self.dtype, device=self.device)
+        elif value.untyped_storage().data_ptr() == view.untyped_storage().data_ptr():
+            value = call("clone.default", value)  # index_put_ rejects values that overlap the tensor
         call("index_put_.default", view, indices, value)
     elif isinstance(value, Tensor):
         call("copy_.default", view, value)
     else:
         call("fill_.Scalar", view, value)
+
+
+@rule("nonzero")
+def _nonzero(call: Call, self: Tensor, as_tuple: bool = False, out: Any = None) -> Any:
+    if not as_tuple:
+        return call("nonzero.default", self)
+    return tuple(call("unbind.int", call("nonzero.default", self if self.dim() else call("unsqueeze.default", self, 0)), 1))
+
+
+@rule("broadcast_tensors")
+def _broadcast_tensors(call: Call, *tensors: Any) -> Any:
+    from .. import broadcast_shapes
+
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
+    shape = list(broadcast_shapes(*(x.shape for x in given)))
+    return tuple(call("expand.default", x, shape) for x in given)
+
+
+@rule("meshgrid")
+def _meshgrid(call: Call, *tensors: Any, indexing: str | None = None) -> Any:
+    given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    is_swapped = indexing == "xy" and len(given) > 1
+    if is_swapped:
+        given[:2] = given[1], given[0]
+    shape = [x.numel() for x in given]
+    views = [call("view.default", x, [-1 if j == i else 1 for j in range(len(given))]) for i, x in enumerate(given)]
+    made = [call("expand.default", x, shape) for x in views]
+    if is_swapped:
+        made[:2] = made[1], made[0]
+    return tuple(made)
+
+
+@rule("unique_consecutive")
+def _unique_consecutive(call: Call, input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    if dim is None:
+        found = call("unique_consecutive.default", input, return_inverse, return_counts)
+    else:
+        found = call("unique_dim_consecutive.default", input, dim, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
+
+
+@rule("unique")
+def _unique(call: Call, input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    if dim is None:
+        found = call("_unique2.default", input, sorted, return_inverse, return_counts)
+    else:
+        found = call("unique_dim.default", input, dim, sorted, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
+
+
+def _chosen(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    chosen = (values, *[inverse][:return_inverse], *[counts][:return_counts])
+    return chosen if len(chosen) > 1 else values
 
 
 @rule("einsum")
@@ -296,7 +364,9 @@ def _split(call: Call, self: Tensor, split_size_or_sections: Any, dim: int = 0) 
 
 
 @rule("where")
-def _where(call: Call, condition: Tensor, self: Any, other: Any, out: Any = None) -> Any:
+def _where(call: Call, condition: Tensor, self: Any = None, other: Any = None, out: Any = None) -> Any:
+    if self is None and other is None:
+        return _nonzero(call, condition, True)
     like = self if isinstance(self, Tensor) else other
     is_known = isinstance(like, Tensor)
 
@@ -304,6 +374,8 @@ def _where(call: Call, condition: Tensor, self: Any, other: Any, out: Any = None
         if isinstance(value, Tensor):
             return value
         dtype = like.dtype if is_known and (like.dtype.is_floating_point or isinstance(value, int)) else None
+        if not is_known and isinstance(self, int) and isinstance(other, int):
+            dtype = _bool if isinstance(self, bool) and isinstance(other, bool) else torch_int64
         return call("scalar_tensor.default", value, dtype=dtype or get_default_dtype(), layout=condition.layout, device=condition.device)
 
     return call("where.self", condition, lifted(self), lifted(other))
@@ -329,9 +401,22 @@ _spread("var")
 
 @rule("norm")
 def _norm(call: Call, self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    named = {} if dtype is None else {"dtype": dtype}
+    if p == "nuc":
+        return call("linalg_matrix_norm.str_ord", self, p, [-2, -1] if dim is None else list(dim), keepdim, **named)
     order = 2 if p in ("fro", None) else p
     rest = without_defaults([order, dim if dim is None else as_list(dim, 1), keepdim], [2, None, False])
-    return call("linalg_vector_norm.default", self, *rest)
+    return call("linalg_vector_norm.default", self, *rest, **named)
+
+
+@rule("linalg_norm")
+def _linalg_norm(call: Call, A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None) -> Any:
+    dims = None if dim is None else as_list(dim, 1)
+    is_matrix = ord is not None and (A.dim() if dims is None else len(dims)) == 2
+    if not is_matrix:
+        return _norm(call, A, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
+    overload = "str_ord" if isinstance(ord, str) else "default"
+    return call(f"linalg_matrix_norm.{overload}", A, ord, dims or [-2, -1], keepdim, **({} if dtype is None else {"dtype": dtype}))
 
 
 def _factory(name: str, is_sized: bool) -> None:
@@ -344,6 +429,8 @@ def _factory(name: str, is_sized: bool) -> None:
         requires_grad = bool(kwargs.get("requires_grad"))
         sizes = [given.pop("size")] if "size" in given else list(args)
         values = [_sizes(sizes)] if is_sized else [list(v) if isinstance(v, tuple) else v for v in sizes]
+        if name == "arange":
+            values += [given.pop(k) for k in ("start", "end", "step") if k in given]
         overload = {"empty": "memory_format", "arange": ("default", "default", "start", "start_step")[len(values)]}.get(name, "default")
         if name == "randint":
             overload = "default" if isinstance(values[1], list) else "low"

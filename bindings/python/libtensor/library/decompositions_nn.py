@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,11 +10,17 @@ from typing import Any
 from .. import contiguous_format
 from .._base.dtypes import dtype as _dtype
 from .._core.tensor import Tensor
+from ..nn import _reduction
 from .decompositions import RULES, Call, as_list, make_contiguous, matmul, reshaped, rule, to, without_defaults
 
 __all__ = ["RULES"]
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def reduction_of(size_average: Any, reduce: Any, reduction: str) -> str:
+    """Returns the reduction that the arguments of a loss mean, of which the first two are deprecated."""
+    return reduction if size_average is None and reduce is None else _reduction.legacy_get_string(size_average, reduce)
 
 
 @rule("linear")
@@ -82,11 +89,26 @@ def _rms_norm(call: Call, input: Tensor, normalized_shape: Any, weight: Any = No
     return made if weight is None else call("mul.Tensor", made, weight)
 
 
-@rule("dropout", "feature_dropout")
+@rule("feature_dropout")
+def _feature_dropout(call: Call, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    if not training or p == 0:
+        return input
+    noise = call("new_empty.default", input, [*input.shape[:2], *[1] * (input.dim() - 2)])
+    return _scaled(call, input, noise, p, inplace)
+
+
+@rule("dropout")
 def _dropout(call: Call, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     if not training or p == 0:
         return input
-    kept = call("bernoulli_.float", call("empty_like.default", input), 1 - p)
+    return _scaled(call, input, call("empty_like.default", input), p, inplace)
+
+
+def _scaled(call: Call, input: Tensor, noise: Tensor, p: float, inplace: bool) -> Any:
+    """Returns the elements of a tensor that are kept with the probability 1 - p, divided by it. Overwrites noise."""
+    kept = call("bernoulli_.float", noise, 1 - p)
+    if p == 1:
+        return call("mul_.Tensor" if inplace else "mul.Tensor", input, kept)
     return call("mul_.Tensor" if inplace else "mul.Tensor", input, call("div_.Scalar", kept, 1 - p))
 
 
@@ -101,8 +123,16 @@ def _nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    kind = "nll_loss_forward" if input.dim() <= 2 else "nll_loss2d_forward"
-    return call(f"{kind}.default", input, target, weight, REDUCTIONS[reduction], ignore_index)[0]
+    reduction = reduction_of(size_average, reduce, reduction)
+    rest = weight, REDUCTIONS[reduction], ignore_index
+    if input.dim() <= 2:
+        return call("nll_loss_forward.default", input, target, *rest)[0]
+    if input.dim() == 4:
+        return call("nll_loss2d_forward.default", input, target, *rest)[0]
+    classes = input.size(0), input.size(1), 1, math.prod(input.shape[2:])
+    planes = call("reshape", input, list(classes)), call("reshape", target, [classes[0], 1, classes[3]])
+    made = call("nll_loss2d_forward.default", *planes, *rest)[0]
+    return call("view.default", made, list(target.shape)) if reduction == "none" else made
 
 
 @rule("cross_entropy")
@@ -122,14 +152,28 @@ def _cross_entropy(
             "cross_entropy: probabilities and label_smoothing are not known as operators of ATen, which TorchDispatchMode and make_fx need"
         )
     scores = call("_log_softmax.default", input, 0 if input.dim() == 1 else 1, False)
-    return _nll_loss(call, scores, target, weight, ignore_index=ignore_index, reduction=reduction)
+    return _nll_loss(call, scores, target, weight, size_average, ignore_index, reduce, reduction)
+
+
+def functional() -> Any:
+    """Returns the module nn.functional, which is imported after this one."""
+    from ..nn import functional
+
+    return functional
 
 
 def _loss(name: str, *extra: str) -> None:
     """Registers the rule of a loss whose operator has the reduction as a number."""
 
-    def apply(call: Call, input: Tensor, target: Tensor, *args: Any, reduction: str = "mean", **kwargs: Any) -> Any:
-        given = {k: v for k, v in kwargs.items() if k in extra and v is not None}
+    def apply(call: Call, *args: Any, **kwargs: Any) -> Any:
+        bound = inspect.signature(getattr(functional(), name)).bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        if given.get("weight") is not None:
+            raise NotImplementedError(f"{name}: weight is not known as an operator of ATen, which TorchDispatchMode and make_fx need")
+        input, target = given["input"], given["target"]
+        reduction = reduction_of(given.get("size_average"), given.get("reduce"), given["reduction"])
+        given = {k: v for k, v in given.items() if k in extra and v != 1.0}
         rest = [REDUCTIONS[reduction]] if reduction != "mean" or given else []
         return call(f"{name}.default", input, target, *rest, **given)
 
@@ -143,7 +187,12 @@ _loss("soft_margin_loss")
 
 
 @rule("l1_loss")
-def _l1_loss(call: Call, input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+def _l1_loss(
+    call: Call, input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+) -> Any:
+    if weight is not None:
+        raise NotImplementedError("l1_loss: weight is not known as an operator of ATen, which TorchDispatchMode and make_fx need")
+    reduction = reduction_of(size_average, reduce, reduction)
     made = call("abs.default", call("sub.Tensor", input, target))
     return made if reduction == "none" else call(f"{reduction}.default", made)
 
@@ -159,6 +208,7 @@ def _bce_with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:
+    reduction = reduction_of(size_average, reduce, reduction)
     given = (
         [weight, pos_weight, REDUCTIONS[reduction]]
         if reduction != "mean"
@@ -171,6 +221,7 @@ def _bce_with_logits(
 
 @rule("binary_cross_entropy")
 def _bce(call: Call, input: Tensor, target: Tensor, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+    reduction = reduction_of(size_average, reduce, reduction)
     given = [weight, REDUCTIONS[reduction]] if reduction != "mean" else [weight][: weight is not None]
     return call("binary_cross_entropy.default", input, target, *given)
 
@@ -184,6 +235,8 @@ def _normalize(call: Call, input: Tensor, p: float = 2.0, dim: int = 1, eps: flo
 
 @rule("cosine_similarity")
 def _cosine_similarity(call: Call, x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Any:
+    if x1.shape != x2.shape:
+        x1, x2 = call("broadcast_tensors", x1, x2)
     norms = [call("clone.default", call("linalg_vector_norm.default", x, 2, [dim], True)) for x in (x1, x2)]
     floor = call("scalar_tensor.default", eps, dtype=x1.dtype, device=x1.device)
     first, second = (call("clamp_min_.Tensor", norm, floor) for norm in norms)
@@ -409,18 +462,19 @@ def _embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
+    if max_norm is not None:
+        call("embedding_renorm_.default", weight, input, max_norm, norm_type)
     rest = without_defaults([-1 if padding_idx is None else padding_idx % weight.size(0), scale_grad_by_freq, sparse], [-1, False, False])
     return call("embedding.default", weight, input, *rest)
 
 
-def _activation(name: str, *defaults: Any, operator: str = "") -> None:
+def _activation(name: str, operator: str = "", **defaults: Any) -> None:
     """Registers the rule of an activation with parameters, and `inplace` after them."""
 
-    def apply(call: Call, input: Tensor, *args: Any, inplace: bool = False, **kwargs: Any) -> Any:
-        values = [*args, *kwargs.values()]
-        if len(values) > len(defaults):
-            inplace = bool(values.pop())
-        values += defaults[len(values) :]
+    def apply(call: Call, input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        given = {**defaults, "inplace": False, **dict(zip([*defaults, "inplace"], args, strict=False)), **kwargs}
+        inplace = given.pop("inplace")
+        values = list(given.values())
         return call(f"{operator or name}{'_' if inplace else ''}.default", input, *values)
 
     RULES[name] = apply
@@ -428,9 +482,9 @@ def _activation(name: str, *defaults: Any, operator: str = "") -> None:
 
 for _plain in ("relu", "selu", "silu", "mish", "hardswish", "hardsigmoid"):
     _activation(_plain)
-_activation("elu", 1.0)
-_activation("celu", 1.0)
-_activation("hardtanh", -1.0, 1.0)
+_activation("elu", alpha=1.0)
+_activation("celu", alpha=1.0)
+_activation("hardtanh", min_val=-1.0, max_val=1.0)
 _activation("relu6", operator="hardtanh")
 RULES["relu6"] = lambda call, input, inplace=False: call(f"hardtanh{'_' if inplace else ''}.default", input, 0, 6)
 

@@ -187,7 +187,7 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
     else:
         name = function.__name__.rpartition(".")[2]
         family = str(getattr(function, "__module__", "")).rpartition(".")[2]
-        if family in ("linalg", "special", "fft") and name not in RULES:
+        if family in ("linalg", "special", "fft") and (name not in RULES or (family, name) == ("linalg", "norm")):
             name = name if name.startswith(f"{family}_") else f"{family}_{name}"
     if name in PLAIN:
         return function(*args, **kwargs)

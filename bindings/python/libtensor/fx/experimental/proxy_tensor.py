@@ -27,6 +27,8 @@ from ..passes.shape_prop import _extract_tensor_metadata
 __all__ = ["OperatorTracer", "ProxyTorchDispatchMode", "disable_proxy_modes_tracing", "get_proxy_mode", "is_fx_tracing", "make_fx"]
 __all__ += ["maybe_disable_fake_tensor_mode"]
 
+# Calls whose results are elements of their arguments, or depend on them.
+VALUES = frozenset(("item", "tolist", "__bool__", "__int__", "__float__", "__index__", "equal", "allclose", "is_nonzero"))
 GRADIENTS = ("backward", "autograd_backward", "autograd_grad")
 
 
@@ -85,7 +87,7 @@ class OperatorTracer(TorchDispatchMode):
         name = getattr(func, "__name__", "")
         if name in GRADIENTS:
             raise NotImplementedError(f"make_fx: {name}() in the traced function is not supported: operators of backward passes are not recorded")
-        if name in ("item", "tolist", "__bool__", "__int__", "__float__", "__index__") and any(id(a) in self._nodes for a in args):
+        if name in VALUES and any(id(a) in self._nodes for a in args):
             raise RuntimeError(
                 "It appears that you're trying to get value out of a tracing tensor with aten._local_scalar_dense.default - erroring out! "
                 f"The graph does not depend on values of tensors: {name}() in the traced function"
