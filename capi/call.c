@@ -224,7 +224,9 @@ static tensor_status run(const lt_bound *b, lt_value *a) {
   if (t->form == LT_FUNCTION) return run_function(b, a);
   if (!t->emulated) return t->op->run(t->op, t->form, b->number, a);
   lt_value outs[LT_MOST_RESULTS];
-  memcpy(outs, t->form == LT_OUT ? a + t->inputs : a, sizeof outs);
+  for (int i = 0, n = 0; i < t->count && n < LT_MOST_RESULTS; i++)
+    if (t->formals[i].is_written) outs[n++] = a[(int)t->formals[i].to];
+  if (t->dtype_at >= 0) a[t->dtype_at].i = tensor_get_dtype(outs[0].pointer);
   const tensor_status status = run_function(b, a);
   return status ? status : copy_results(t, a, outs);
 }

@@ -39,6 +39,7 @@ typedef struct lt_target {
   int count, positional;              // parameters; those that can be positional
   int hidden;                         // parameters with a constant value, which follow
   int inputs, outs;                   // values that the operator reads; tensors that it writes to
+  int dtype_at;                       // its parameter for the dtype of `out`, -1 without one
   lt_formal *formals;
   lt_value defaults[LT_MOST_VALUES];
   bool number;     // the defaults have a number as operand

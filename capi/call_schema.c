@@ -402,6 +402,16 @@ static bool connect_all(lt_target *t, const char *map) {
   return t->hidden >= 0;
 }
 
+// Returns the index of the operator's parameter dtype if its results are copied to `out`, whose
+// overload lacks the parameter: they have the dtype of `out`. Returns -1 otherwise.
+static int find_dtype(const lt_target *t) {
+  if (t->form != LT_OUT || !t->emulated || !t->op) return -1;
+  const int at = find_parameter(t->op, "dtype", strlen("dtype"));
+  for (int i = 0; i < t->count + t->hidden; i++)
+    if (t->formals[i].to == at) return -1;
+  return at;
+}
+
 lt_target *lt_make_aten_target(int number) {
   const lt_aten_row *row = lt_aten_rows + number;
   char schema[SCHEMA_BYTES];
@@ -423,9 +433,10 @@ lt_target *lt_make_aten_target(int number) {
   t->count = parse_formals(own, formals, LT_MOST_VALUES);
   if (t->count < 0 || !t->schema || !connect_all(t, map)) return NULL;
   if (!parse_results(strstr(own, ") -> ") + strlen(") -> "), t, results)) return NULL;
-  t->cloned = t->op && t->form == LT_FUNCTION && t->info.result_count && !*t->op->results &&
-              results[0].parameter < 0;
+  t->cloned = t->op && t->info.result_count && !*t->op->results &&
+              (t->form == LT_OUT || (t->form == LT_FUNCTION && results[0].parameter < 0));
   t->emulated = t->form != LT_FUNCTION && (!t->op || !has_form(t->op, t->form));
+  t->dtype_at = find_dtype(t);
   if (t->form == LT_INPLACE && t->op && !*t->op->results)
     t->form = LT_FUNCTION, t->emulated = false;
   // The results of functions without results, and of copies, are those of the schema.

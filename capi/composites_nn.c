@@ -80,7 +80,8 @@ tensor_status lt_compute_convolution_backward(lt_value *a, lt_value *r) {
 
 // --------------------------------------------------------------------------------- interpolation
 
-// Resizes `self`. The scales are the factors of coordinates if all are given and lead to the size.
+// Resizes `self`. The scales are the factors of coordinates, unless these are aligned to corners.
+// Rejects scales that do not lead to the size.
 static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bool antialias,
                             lt_value *r) {
   enum { MOST = 3 };
@@ -88,12 +89,20 @@ static tensor_status resize(const lt_value *a, const char *mode, bool aligns, bo
   const lt_value *scales = a + (aligns ? 3 : 2);
   double factors[MOST];
   const int32_t align = aligns ? a[2].i != 0 : -1;
-  bool scaled = from && n <= MOST && n + 2 == tensor_dim(a[0].pointer);
-  for (int64_t i = 0; scaled && i < n; i++) {
-    const double *factor = scales[i].pointer;
-    scaled = factor && floor((double)from[i + 2] * *factor) == (double)size[i];
-    if (scaled) factors[i] = *factor;
+  const bool known = from && n <= MOST && n + 2 == tensor_dim(a[0].pointer) && align <= 0;
+  bool scaled = false;
+  for (int64_t i = 0; known && i < n; i++) {
+    const double *factor = scales[i].pointer, ratio = (double)size[i] / (double)from[i + 2];
+    const bool given = factor && *factor > 0 && *factor != ratio;
+    factors[i] = given ? *factor : ratio;
+    scaled |= given;
   }
+  for (int64_t i = 0; scaled && i < n; i++)
+    if (floor((double)from[i + 2] * factors[i]) != (double)size[i])
+      return lt_reject(TENSOR_ERROR_NOT_IMPLEMENTED,
+                       "the size %lld times the scale %g is not %lld, which argument "
+                       "'output_size' requires; omit the scales",
+                       (long long)from[i + 2], factors[i], (long long)size[i]);
   RETURN_TENSOR(tensor_nn_interpolate(a[0].pointer, scaled ? NULL : size, scaled ? 0 : n,
                                       scaled ? factors : NULL, scaled ? n : 0, mode, align, -1,
                                       antialias, &made));

@@ -1,6 +1,7 @@
 // tensor-run: runs, describes and times programs that torch.export wrote
 // (docs/exported_programs.md).
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,24 @@ static int64_t read_size(const char *text) {
 
 // Returns the size of a symbol: that of --size, or 2.
 static int64_t size_of_symbol(const options *o, const char *name, size_t length) {
-  for (int32_t i = 0; i < o->sizes.count; i++) {
+  for (int32_t i = o->sizes.count - 1; i >= 0; i--) {
     const char *item = o->sizes.items[i];
     if (strncmp(item, name, length) == 0 && item[length] == '=')
       return read_size(item + length + 1);
   }
   return 2;
+}
+
+// Returns whether the shape of an input has the symbolic size of an option NAME=N.
+static bool has_symbol(const tensor_program_value *inputs, int32_t n, const char *item) {
+  const size_t length = strcspn(item, "=");
+  if (*item >= '0' && *item <= '9') return false;
+  for (int32_t i = 0; length && i < n; i++)
+    for (const char *at = inputs[i].shape; *at; at += strcspn(at, ",]")) {
+      at += strspn(at, "[, ]");
+      if (strncmp(at, item, length) == 0 && strchr(",]", at[length])) return true;
+    }
+  return false;
 }
 
 // Makes a tensor of ones with the dtype and the shape, such as "[s0, 3]", of an input.
@@ -228,6 +241,9 @@ static int run(const options *o, const tensor_program_t *program, double loading
   if (tensor_program_inputs(program, &described, &n) ||
       tensor_program_outputs(program, &results, &m))
     return fail(NULL);
+  for (int32_t i = 0; i < o->sizes.count; i++)
+    if (!has_symbol(described, n, o->sizes.items[i]))
+      return misuse("no input of the program has the size of --size ", o->sizes.items[i]);
   tensor_value *values = calloc((size_t)n + (size_t)m + 1, sizeof *values), *outputs = values + n;
   if (!values) return fprintf(stderr, "tensor-run: there is no memory for the inputs\n"), 1;
   int code = read_inputs(o, described, n, values);
@@ -321,5 +337,7 @@ int main(int argc, char **argv) {
     tensor_program_free(program);
   }
   free(items);
+  if (!code && (fflush(stdout) || ferror(stdout)))
+    return fprintf(stderr, "tensor-run: cannot write to standard output: %s\n", strerror(errno)), 1;
   return code;
 }

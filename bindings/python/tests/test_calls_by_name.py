@@ -204,3 +204,73 @@ def test_operators_in_place_write_to_the_first_argument(name, args):
     assert aten.detach_.default(y) is y and not y.requires_grad
     assert aten.resize_as_.default(torch.ones(3), torch.ones(2)).shape == (2,)
     assert aten.requires_grad_.default(x, True) is x and x.requires_grad
+
+
+def pairs_of_overloads():
+    """Returns overloads that write to `out`, each with the function of the same parameters, and arguments for tensors and numbers."""
+    found = []
+    for name in HAVE:
+        if "out" not in name.partition(".")[2]:
+            continue
+        packet = getattr(aten, name.partition(".")[0], None)
+        if packet is None or "sparse" in name:  # of quantized tensors, or with another layout than that of out
+            continue
+        parameters = getattr(packet, name.partition(".")[2])._schema.arguments
+        given = [a for a in parameters if not a.is_write and not a.has_default]
+        known = {"Tensor": torch.ones(3, 3) / 2, "float": 0.5, "Scalar": 0.5, "number": 0.5, "int": 1, "SymInt": 1}
+        if sum(a.is_write for a in parameters) == 1 and all(a.kind in known for a in given):
+            base = name.partition(".")[0]
+            overload = name.partition(".")[2].removesuffix("out").removesuffix("_") or "default"
+            if f"{base}.{overload}".removesuffix(".default") in HAVE:
+                out = next(a for a in parameters if a.is_write)
+                if not out.kind.endswith("[]"):
+                    found.append((name, f"{base}.{overload}", [known[a.kind] for a in given], out.name))
+    return found
+
+
+PAIRS = pairs_of_overloads()
+
+
+def test_overloads_with_out_are_many():
+    assert len(PAIRS) > 300
+
+
+@pytest.mark.parametrize("writing, plain, args, out", PAIRS, ids=lambda x: x if isinstance(x, str) else "")
+def test_overloads_with_out_write_the_result_of_the_function(writing, plain, args, out):
+    if "empty" in plain:
+        pytest.skip("the elements are arbitrary")
+
+    def call(name, **kwargs):
+        torch.manual_seed(1)
+        copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+        return calls.call_operator(with_overload(name), copies, kwargs)
+
+    try:
+        (expected,) = call(plain)
+    except (RuntimeError, ValueError, TypeError, NotImplementedError, IndexError) as error:
+        pytest.skip(str(error))
+    result = torch.empty(0, dtype=expected.dtype)
+    call(writing, **{out: result})
+    torch.testing.assert_close(result, expected, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["full_like.out", "new_full.out"])
+def test_filled_results_have_the_dtype_of_out(name):
+    base, _, overload = name.partition(".")
+    sizes, out = [] if base == "full_like" else [[2]], torch.empty(0)
+    getattr(getattr(aten, base), overload)(torch.ones(2) > 0, *sizes, 2.5, out=out)
+    assert out.tolist() == [2.5, 2.5]
+
+
+def test_in_place_overloads_write_to_self_where_it_is_not_the_first_parameter():
+    x = torch.tensor([0.5, 0.7])
+    expected = torch.polygamma(1, x)
+    assert aten.polygamma_.default(x, 1) is x and torch.equal(x, expected)
+
+
+def test_scales_that_do_not_lead_to_the_size_are_rejected():
+    x = torch.arange(8.0).reshape(1, 1, 8)
+    assert torch.equal(aten.upsample_nearest1d.default(x, [10], 1.3), torch.nn.functional.interpolate(x, scale_factor=1.3))
+    assert torch.equal(aten.upsample_nearest1d.default(x, [16], 2.0), x.repeat_interleave(2, 2))
+    with pytest.raises(NotImplementedError, match=r"size 8 times the scale 1.3 is not 11"):
+        aten.upsample_nearest1d.default(x, [11], 1.3)

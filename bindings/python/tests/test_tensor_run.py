@@ -96,3 +96,18 @@ def test_help_names_every_option():
     text = call("--help")
     assert all(f"--{name}" in text for name in ("input", "output", "size", "inspect", "bench", "threads", "help", "version"))
     assert call("--version") == f"libtensor {torch.__version__}\n"
+
+
+@pytest.mark.parametrize("size", ["s9=3", "=3", "s=3", "2=2"])
+def test_sizes_that_no_input_has_are_rejected(program, size):
+    assert f"no input of the program has the size of --size {size}" in call(program, "--size", size, status=2)
+
+
+def test_the_last_of_repeated_sizes_counts(program):
+    assert call(program, "-s", "s0=3", "-s", "s0=1") == "sum: tensor([[3., 3.]])\npositive: tensor([[3., 3.]])\n"
+
+
+def test_output_that_cannot_be_written_is_an_error(program):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([TENSOR_RUN, program], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1 and "cannot write to standard output: No space left" in done.stderr
