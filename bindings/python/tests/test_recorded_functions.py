@@ -226,6 +226,31 @@ def test_buffers(name):
             assert found.stride() == expected.stride()
 
 
+def test_export_in_inference_mode_and_of_inference_tensors():
+    with torch.inference_mode():
+        layer, x = nn.Linear(3, 2), torch.randn(4, 3)
+        run = saved(export(layer, (x,)))
+    assert_same(run(x.clone()), layer(x))
+
+
+def test_export_does_not_write_to_parameters():
+    module = nn.Embedding(3, 4, max_norm=0.5)
+    eager, before = copy.deepcopy(module), module.weight.detach().clone()
+    run = saved(export(module, (T,)))
+    assert torch.equal(module.weight, before)
+    with torch.no_grad():
+        assert_same(run(T), eager(T))
+
+
+@pytest.mark.parametrize(
+    "layer, sizes", [(nn.Dropout1d, (50, 3)), (nn.Dropout1d, (4, 50, 3)), (nn.Dropout2d, (4, 50, 3, 2)), (nn.Dropout3d, (50, 2, 2, 2))]
+)
+def test_channels_are_dropped_whole(layer, sizes):
+    y = saved(export(layer(0.5), (torch.ones(sizes),)))(torch.ones(sizes))
+    kept = y.flatten(2 if sizes[0] == 4 else 1).sum(-1)
+    assert y.shape == sizes and set(y.unique().tolist()) == {0, 2} and len(kept.unique()) == 2
+
+
 def test_writes_that_no_program_describes_raise_and_change_nothing():
     whole, outer = torch.zeros(6), torch.zeros(3)
     module = Stateful(lambda m, x: (m.a.add_(1), m.b.sum() + x)[1], a=whole, b=whole[:2])

@@ -167,6 +167,19 @@ def dropout(call: Call, input: Tensor, p: float = 0.5, training: bool = True, in
     return call("dropout_.default" if inplace else "dropout.default", input, p, True) if training and p else input
 
 
+def _drop_channels(dims: int, call: Call, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    if not training or not p:
+        return input
+    is_single = input.dim() == dims + 1 and dims != 2
+    x = call("unsqueeze.default", input, 0) if is_single else input
+    made = call("feature_dropout_.default" if inplace else "feature_dropout.default", x, p, True)
+    return call("squeeze.dim", made, 0) if is_single else made
+
+
+for _dims in (1, 2, 3):
+    RULES[getattr(F, f"dropout{_dims}d")] = functools.partial(_drop_channels, _dims)
+
+
 @rule
 def instance_norm(
     call: Call,

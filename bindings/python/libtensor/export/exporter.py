@@ -8,6 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from .. import inference_mode
 from .._core.tensor import Tensor
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
@@ -87,6 +88,7 @@ def _merge(sizes: list[dict[int, Size]], hinted: list[tuple[Symbol, Any]], stati
     return [{d: (by_symbol.get(s, s), a, b) for d, (s, a, b) in found.items() if not (static and s in by_symbol)} for found in sizes]
 
 
+@inference_mode(False)
 def _record_all(
     function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any, sizes: list[dict[int, Size]]
 ) -> tuple[list[Recording], list[Symbol], list[dict[Symbol, int]]]:

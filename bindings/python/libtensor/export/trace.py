@@ -107,15 +107,10 @@ def sample(values: list[Any], sizes: list[dict[int, Size]], of: dict[Symbol, int
     return made
 
 
-def copy_state(state: dict[str, tuple[str, Tensor]]) -> dict[str, Tensor]:
-    """Returns the parameters, and copies of the buffers, by name."""
-    return {target: value.detach().clone() if kind.startswith("b_") else value for kind, (target, value) in state.items()}
-
-
-def move_state(state: dict[str, tuple[str, Tensor]], device: str) -> dict[str, Tensor]:
-    """Returns the parameters and buffers on another device, by name; tied ones are one tensor."""
-    moved = {id(value): value.detach().to(device) for _, value in state.values()}
-    return {target: moved[id(value)] for target, value in state.values()}
+def copy_state(state: dict[str, tuple[str, Tensor]], device: str = "cpu") -> dict[str, Tensor]:
+    """Returns copies of the parameters and buffers on a device, by name; tied ones are one tensor."""
+    copies = {id(value): value.detach().clone() if device == "cpu" else value.detach().to(device) for _, value in state.values()}
+    return {target: copies[id(value)] for target, value in state.values()}
 
 
 def check_overlaps(state: dict[str, tuple[str, Tensor]], written: list[str]) -> None:
@@ -137,7 +132,7 @@ def record(
     `state` has a name and the tensor of each parameter and buffer, by the name of its placeholder. Nothing that the function writes to is kept."""
     graph, root = Graph(), Module()
     tracer = Tracer(graph, root)
-    copies = copy_state(state) if device == "cpu" else move_state(state, device)
+    copies = copy_state(state, device)
     inputs = [value.clone() if isinstance(value, Tensor) else value for value in values]
     tracked = dict(copies)
     for placeholder, (target, _) in state.items():

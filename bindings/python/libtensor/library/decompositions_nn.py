@@ -97,6 +97,21 @@ def _feature_dropout(call: Call, input: Tensor, p: float = 0.5, training: bool =
     return _scaled(call, input, noise, p, inplace)
 
 
+def _channel_dropout(dims: int) -> None:
+    """Registers the rule of dropout1d, dropout2d or dropout3d, which accept inputs without a batch, except for two dimensions."""
+
+    def apply(call: Call, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        is_single = dims != 2 and input.dim() == dims + 1
+        made = _feature_dropout(call, call("unsqueeze.default", input, 0) if is_single else input, p, training, inplace)
+        return call("squeeze.dim", made, 0) if is_single else made
+
+    RULES[f"dropout{dims}d"] = apply
+
+
+for _dims in (1, 2, 3):
+    _channel_dropout(_dims)
+
+
 @rule("dropout")
 def _dropout(call: Call, input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     if not training or p == 0:
