@@ -82,9 +82,13 @@ static bool set_list(napi_env env, lt_named *c, napi_value array, int at, tensor
   if (!list) return false;
   for (uint32_t i = 0; i < n; i++) {
     napi_value item;
-    if (!lt_ok(env, napi_get_element(env, array, i, &item)) ||
-        !set_value(env, c, item, at, items + i))
+    lt_js js;
+    if (!lt_ok(env, napi_get_element(env, array, i, &item)) || !lt_look(env, item, &js))
       return false;
+    if (js.kind == LT_JS_ARRAY)  // which could contain itself
+      return lt_throw_type(
+          env, "%s: item %u of an array is an array; operators take no nested arrays", c->name, i);
+    if (!set_value(env, c, item, at, items + i)) return false;
     has[items[i].kind] = true;
   }
   const bool tensors = has[TENSOR_VALUE_TENSOR] || has[TENSOR_VALUE_NONE];

@@ -38,6 +38,10 @@ test('errors name the operator and the argument', () => {
   assert.throws(() => lt.call('aten::add.Tensor', x, 'a'), /aten::add.Tensor: argument 'other' is the str "a"/);
   assert.throws(() => lt.call('aten::add.Tensor', x, x, { alpa: 1 }), /did you mean 'alpha'/);
   assert.throws(() => lt.call('aten::add.Tensor', x, [x, 1]), /item 1 of an array has another type/);
+  const cyclic = [x];
+  cyclic.push(cyclic);
+  assert.throws(() => lt.call('aten::cat.default', cyclic), /item 1 of an array is an array; operators take no nested arrays/);
+  assert.throws(() => lt.call('aten::cat.default', [[x]]), /item 0 of an array is an array/);
   assert.throws(() => lt.call('aten::add.Tensor', x, {}.missing, Symbol('a')), /an argument is/);
   assert.throws(() => lt.call(), /the first argument is the name of an operator/);
   assert.throws(() => lt.call(7), /the first argument is the name of an operator/);
