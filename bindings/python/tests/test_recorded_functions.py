@@ -182,6 +182,29 @@ def test_elements_are_not_constants(name):
         export(ELEMENTS[name], (torch.randn(3),))
 
 
+@pytest.mark.parametrize("name", ["numpy", "equal"])
+def test_elements_are_no_constants_of_graphs(name):
+    with pytest.raises(RuntimeError, match="value out of a tracing tensor"):
+        make_fx(ELEMENTS[name])(torch.randn(3))
+
+
+def test_autocast_is_not_recorded():
+    def function(x):
+        with torch.autocast("cpu"):
+            return x @ x
+
+    for record in (lambda: export(function, (torch.ones(2, 2),)), lambda: make_fx(function)(torch.ones(2, 2))):
+        with pytest.raises(NotImplementedError, match="autocast is not recorded"):
+            record()
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "bool", "complex64", "int8", "bfloat16"])
+def test_dtypes(dtype):
+    x = torch.ones(2).to(getattr(torch, dtype))
+    found = saved(export(lambda x: x.clone(), (x,)))(x)
+    assert found.dtype == x.dtype and found.float().tolist() == [1, 1]
+
+
 # -------------------------------------------------------------------------------------------------- state
 
 

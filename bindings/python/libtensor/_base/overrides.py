@@ -142,6 +142,12 @@ def converted(value, cls):
     return value
 
 
+def note_read(name, tensor):
+    """Notifies the active modes that a method, which does not go to dispatch, reads the elements of a tensor."""
+    for mode in state.modes:
+        mode.check_read(name, tensor)
+
+
 class Mode:
     """A context manager whose __torch_function__ receives every call of a function or method while it is active."""
 
@@ -153,6 +159,9 @@ class Mode:
     def __exit__(self, *_):
         state.modes = state.modes[:-1]
         intercept(-1)
+
+    def check_read(self, name, value):
+        """Called before a method such as numpy() reads the elements of a tensor."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError(f"{type(self).__name__} has no __torch_function__")

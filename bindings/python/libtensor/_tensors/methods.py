@@ -336,6 +336,7 @@ class Tensor:
         Raises RuntimeError for a tensor that requires grad or is a lazy conjugate, and TypeError for one that is not on the CPU. With `force`, such a
         tensor is first detached, copied to the CPU and resolved.
         """
+        _overrides.note_read("numpy", self)
         return _dlpack.to_numpy(self, force)
 
     to_numpy = numpy  # matplotlib and others recognize arrays by it

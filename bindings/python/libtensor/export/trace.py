@@ -233,6 +233,8 @@ def is_close(found: Any, known: Any) -> bool:
         return False
     if not (found.is_floating_point() or found.is_complex()):
         return are_equal(found, known)
+    if found.element_size() == 1:  # float8
+        found, known = found.float(), known.float()
     tolerance = 1e-9 if found.element_size() >= 8 and not found.is_complex() else 1e-4 if found.element_size() >= 4 else 2e-2
     return allclose(found, known, tolerance, tolerance, equal_nan=True)
 

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ... import Tensor
+from ... import Tensor, is_autocast_enabled
 from ..._base import overrides
 from ..._inert import refuse
 from ...nn import Module, Parameter
@@ -87,15 +87,23 @@ class OperatorTracer(TorchDispatchMode):
         name = getattr(func, "__name__", "")
         if name in GRADIENTS:
             raise NotImplementedError(f"make_fx: {name}() in the traced function is not supported: operators of backward passes are not recorded")
-        if name in VALUES and any(id(a) in self._nodes for a in args):
+        if name in VALUES:
+            for value in args:
+                self.check_read(name, value)
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def check_read(self, name: str, value: Any) -> None:
+        """Raises RuntimeError if a value, whose elements the function `name` returns, is the result of a node."""
+        if id(value) in self._nodes:
             raise RuntimeError(
                 "It appears that you're trying to get value out of a tracing tensor with aten._local_scalar_dense.default - erroring out! "
                 f"The graph does not depend on values of tensors: {name}() in the traced function"
             )
-        return super().__torch_function__(func, types, args, kwargs)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if is_autocast_enabled("cpu"):
+            raise NotImplementedError("make_fx and export: autocast is not recorded; convert tensors with to(torch.bfloat16)")
         decomposition = self.decompositions.get(func)
         if decomposition is not None:
             with self:
