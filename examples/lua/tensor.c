@@ -38,8 +38,12 @@ static tensor_value read_list(lua_State *L, int at, int owner) {
   int64_t *ints = allocate(L, owner, n, sizeof *ints);
   double *floats = allocate(L, owner, n, sizeof *floats);
   v.as.ints = ints;
+  int first = LUA_TNIL;
   for (size_t i = 0; i < n; i++) {
     const int type = lua_geti(L, at, (lua_Integer)i + 1);
+    if (i == 0) first = type;
+    if (type != first)
+      luaL_error(L, "a list has a %s beside a %s", lua_typename(L, type), lua_typename(L, first));
     if (type == LUA_TUSERDATA) {
       tensors[i] = *check_tensor(L, -1);
       v.kind = TENSOR_VALUE_TENSORS, v.as.tensors = tensors;
@@ -208,19 +212,20 @@ static int32_t flatten(lua_State *L, int at, double **to, int64_t *sizes, int32_
   return dims;
 }
 
-static size_t count_numbers(lua_State *L, int at) {
+static size_t count_numbers(lua_State *L, int at, int depth) {
   if (!lua_istable(L, at)) return 1;
+  if (depth == 8) return (size_t)luaL_error(L, "tensor: more than 8 dimensions");
   const int64_t n = luaL_len(L, at);
   if (n == 0) return 0;
   lua_geti(L, at, 1);
-  const size_t inner = count_numbers(L, lua_gettop(L));
+  const size_t inner = count_numbers(L, lua_gettop(L), depth + 1);
   lua_pop(L, 1);
   return (size_t)n * inner;
 }
 
 // tensor(numbers): a float64 tensor of a number or a nested table of numbers.
 static int new_tensor(lua_State *L) {
-  const size_t n = count_numbers(L, 1);
+  const size_t n = count_numbers(L, 1, 0);
   double *data = lua_newuserdatauv(L, (n + 1) * sizeof *data, 0), *to = data;
   int64_t sizes[8] = {0};
   const int32_t dims = flatten(L, 1, &to, sizes, 0, true);
