@@ -14,6 +14,7 @@ import "C"
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
@@ -155,12 +156,10 @@ func (d derivative) Release() { C.lt_drop_call(d.x.c) }
 func forEachRange(n, grain int64, function, context uintptr) error {
 	var lock sync.Mutex
 	var first error
+	var failed atomic.Bool
 	at := n
 	parallel.For(n, grain, func(begin, end int64) {
-		lock.Lock()
-		skipped := first != nil
-		lock.Unlock()
-		if skipped {
+		if failed.Load() {
 			return
 		}
 		none := [1]C.char{}
@@ -170,6 +169,7 @@ func forEachRange(n, grain int64, function, context uintptr) error {
 			return
 		}
 		err := reason(code)
+		failed.Store(true)
 		lock.Lock()
 		defer lock.Unlock()
 		if begin < at {

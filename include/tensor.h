@@ -348,10 +348,10 @@ TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handl
 // is called once with its `context` after they end, and not after an error (TENSOR_ERROR_MEMORY).
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context, tensor_deleter deleter);
 // Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
-// thread ask it between chunks of work, at most once in `interval` milliseconds. If it returns true,
-// the call stops as soon as possible and returns TENSOR_ERROR_CANCELLED: tensors that it writes to
-// have unspecified elements, and results are freed. Small calls complete. A forked child keeps that of
-// its thread.
+// thread call it between chunks of work, at most once in `interval` milliseconds. If it returns
+// true, the call stops as soon as possible and returns TENSOR_ERROR_CANCELLED: tensors that it
+// writes to have unspecified elements, and results are freed. Small calls complete. A forked child
+// keeps the function of the thread that forked.
 TENSOR_API tensor_status tensor_set_interrupt(tensor_interrupt function, void *context, int64_t interval);
 // Frees a tensor. Does nothing for NULL. A freed or invalid handle returns TENSOR_ERROR_HANDLE.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
