@@ -150,7 +150,7 @@ $(BUILD)/libtensor-cuda/gen_entries.txt: $(wildcard cuda/kernels/*.ptx.gz cuda/p
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
 $(DIRECT): $(wildcard bindings/python/direct/*) capi/closest.h capi/value.h capi/lists.h capi/functions.h include/tensor.h
 	@mkdir -p $(@D)
-	@$(CC) -std=c11 -O2 -fPIC -fno-plt -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
+	@$(CC) -std=c11 -O2 -s -fPIC -fno-plt -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
 
 $(PYTHON):
 	@python3 -m venv $(VENV)

@@ -1,4 +1,4 @@
 package main
 
-// #cgo CFLAGS: -O2 -std=c11 -Wall -Wextra -Werror=implicit-function-declaration -fvisibility=hidden
+// #cgo CFLAGS: -O2 -std=c11 -fno-asynchronous-unwind-tables -Wall -Wextra -Werror=implicit-function-declaration -fvisibility=hidden
 import "C"
