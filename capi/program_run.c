@@ -666,7 +666,6 @@ tensor_value lt_program_constant(lt_program *p, const int64_t *w) {
   run r = {.p = p};
   tensor_value v;
   char *scratch = NULL;  // only lists use it
-  if (*w > LT_ARG_STRING) return (tensor_value){.kind = TENSOR_VALUE_NONE};
   evaluate(&r, w, &v, &scratch);
   return v;
 }

@@ -188,10 +188,7 @@ func (p *planner) program(m *model, w *weights) []int64 {
 			inputs = p.input(inputs, in, m.graph, s, numbers)
 			count++
 		case "constant_input":
-			inputs = append(inputs, p.offset(in.target))
-			st := &step{name: in.target}
-			p.arg(s, &in.arg, st)
-			inputs = append(inputs, st.words...)
+			inputs = p.constant(append(inputs, p.offset(in.target)), in, s)
 			count++
 		case "token":
 		default:
@@ -263,9 +260,7 @@ func (p *planner) program(m *model, w *weights) []int64 {
 func (p *planner) input(words []int64, in *spec, g *graph, s scope, numbers map[string]int64) []int64 {
 	words = append(words, p.offset(in.arg.text))
 	if in.arg.kind != argValue {
-		st := &step{name: "input"}
-		p.arg(s, &in.arg, st)
-		return append(words, st.words...)
+		return p.constant(words, in, s)
 	}
 	words = append(words, C.LT_ARG_VALUE, p.define(s, in.arg.text))
 	m := g.metas[in.arg.text]
@@ -274,6 +269,19 @@ func (p *planner) input(words []int64, in *spec, g *graph, s scope, numbers map[
 	}
 	sizes, text := p.shape(nil, m, numbers)
 	return append(append(words, int64(p.dtype(m.dtype)), p.offset(text)), sizes...)
+}
+
+// constant appends the words of an input that was constant in the export: a number, a bool, a string or none.
+func (p *planner) constant(words []int64, in *spec, s scope) []int64 {
+	switch in.arg.kind {
+	case argNone, argInt, argFloat, argBool, argString:
+	default:
+		p.fail("a constant input is neither a number, a bool, a string nor none")
+		return words
+	}
+	st := &step{name: "input"}
+	p.arg(s, &in.arg, st)
+	return append(words, st.words...)
 }
 
 // output appends the words of a user output: its name, dtype and text.

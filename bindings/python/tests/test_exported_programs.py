@@ -267,6 +267,14 @@ def test_constant_inputs_must_be_equal():
             module(torch.ones(3), *values)
 
 
+@pytest.mark.parametrize(
+    "value", [w.tensor("x"), w.sym("x"), w.tensors("x"), {"as_ints": [1, 2]}, {"as_scalar_type": 7}, {"as_device": {"type": "cpu"}}]
+)
+def test_other_constant_inputs_are_errors(value):
+    with pytest.raises(RuntimeError, match="a constant input is neither a number, a bool, a string nor none"):
+        opened(w.model({"x": F32}, [w.aten("relu.default", "y", "x")], ["y"], constants=[("n", value)]))
+
+
 def test_outputs_can_be_strings():
     module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y", {"as_string": "mean"}])
     for _ in range(3):  # each result owns its memory
