@@ -180,9 +180,15 @@ static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char 
   return w;
 }
 
-// Another handle of a tensor, a copy of a string, or the number itself.
+// Another handle of a tensor, a copy of a string, or the number itself. Lists are errors: their
+// memory is that of the run.
 static bool duplicate(run *r, const char *step, const tensor_value *from, tensor_value *to) {
   *to = *from;
+  if (from->kind >= TENSOR_VALUE_TENSORS && from->kind != TENSOR_VALUE_UINT) {
+    *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
+    fail(r, step, "a list is an output, but outputs are tensors, numbers and strings");
+    return false;
+  }
   if (from->kind == TENSOR_VALUE_STRING) {
     if ((to->as.string = strdup(from->as.string))) return true;
     fail(r, step, "there is no memory for a string");

@@ -275,6 +275,14 @@ def test_other_constant_inputs_are_errors(value):
         opened(w.model({"x": F32}, [w.aten("relu.default", "y", "x")], ["y"], constants=[("n", value)]))
 
 
+@pytest.mark.parametrize("value", [{"as_ints": [1, 2]}, {"as_floats": [0.5]}, w.tensors("y", "y"), {"as_sym_ints": [{"as_int": 3}]}, {"as_ints": []}])
+def test_lists_are_no_outputs(value):
+    module = runs({"x": F32}, [w.aten("relu.default", "y", "x")], ["y", value])
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="a list is an output, but outputs are tensors, numbers and strings"):
+            module(torch.ones(3))
+
+
 def test_outputs_can_be_strings():
     module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y", {"as_string": "mean"}])
     for _ in range(3):  # each result owns its memory
