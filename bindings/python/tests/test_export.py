@@ -53,15 +53,6 @@ def copied(tree):
     return torch.utils._pytree.tree_map(lambda x: x.clone() if isinstance(x, torch.Tensor) else x, tree)
 
 
-class Function(nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args, **kwargs):
-        return self.function(*args, **kwargs)
-
-
 FUNCTIONS = {
     "reshape by sizes": lambda x: x.reshape(x.size(0) * 2, -1),
     "view by a size": lambda x: x.view(x.shape[0], 2, 2),

@@ -370,9 +370,8 @@ class Unifier:
 
     def quotient(self, vector: tuple[int, ...]) -> Node | None:
         for known in self.known:
-            for divisor in {x // v for x, v in zip(known, vector, strict=True) if v > 0} | {
-                x // v + 1 for x, v in zip(known, vector, strict=True) if v > 0
-            }:
+            guesses = {x // v for x, v in zip(known, vector, strict=True) if v > 0}
+            for divisor in guesses | {x + 1 for x in guesses}:
                 if divisor > 1 and all(x // divisor == v for x, v in zip(known, vector, strict=True)):
                     return self.call(operator.floordiv, (self.size(known), divisor), vector)
         return None
