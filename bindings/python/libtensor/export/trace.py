@@ -395,7 +395,7 @@ class Unifier:
             if any(not isinstance(v, Node) or v.name != first.name for v in values):
                 raise NotImplementedError(f"export: {where} is another value for other variable sizes")
             return first
-        if all(type(v) is type(first) and v == first for v in values) or first is None:
+        if all(type(v) is type(first) and v == first for v in values):
             return first
         if all(type(v) is int for v in values):
             return self.number(values, where)
