@@ -1,49 +1,22 @@
-// The observer is kept in C, so that it can be set before the library is started.
+// The application's observer of operator calls.
 #include "observer.h"
 
-#include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
+#include "callback.h"
 #include "restart.h"
 
-typedef struct lt_observer {
-  tensor_observer function;
-  void *context;
-  tensor_deleter deleter;
-  int64_t holders;  // the calls that use it, and `current`
-} lt_observer;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-LT_KEPT static lt_observer *current;
+LT_KEPT static lt_callback_slot observer = LT_CALLBACK_SLOT;
 LT_KEPT _Atomic _Bool lt_observed;
 // Whether the thread is in the observer, whose calls are not observed.
 static _Thread_local __attribute__((tls_model("initial-exec"))) _Bool observing;
 
-static void let_go(lt_observer *o) {
-  pthread_mutex_lock(&lock);
-  const _Bool last = o && --o->holders == 0;
-  pthread_mutex_unlock(&lock);
-  if (!last) return;
-  if (o->deleter) o->deleter(o->context);
-  free(o);
-}
-
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context,
                                              tensor_deleter deleter) {
-  lt_observer *o = function ? malloc(sizeof *o) : NULL;
-  if (function && !o) {
-    lt_fail(0, "set_observer: not enough memory to register the observer");
-    return TENSOR_ERROR_MEMORY;
-  }
-  if (o) *o = (lt_observer){function, context, deleter, 1};
-  pthread_mutex_lock(&lock);
-  lt_observer *before = current;
-  current = o;
-  lt_observed = o != NULL;
-  pthread_mutex_unlock(&lock);
-  let_go(before);
-  return TENSOR_OK;
+  const lt_callback set = {{(void (*)(void))function}, context, deleter, 0};
+  const tensor_status status = lt_set_callback(&observer, set, "set_observer");
+  if (!status) lt_observed = function != NULL;
+  return status;
 }
 
 static int64_t now(void) {
@@ -52,7 +25,7 @@ static int64_t now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void report(lt_observer *o, tensor_event *event, lt_slot *const *tensors, int32_t count) {
+static void report(lt_callback *o, tensor_event *event, lt_slot *const *tensors, int32_t count) {
   tensor_event_tensor described[LT_MOST_OBSERVED];
   for (int32_t i = 0; i < count; i++) {
     const lt_slot *s = tensors[i];
@@ -62,17 +35,13 @@ static void report(lt_observer *o, tensor_event *event, lt_slot *const *tensors,
   }
   event->tensors = described, event->tensor_count = count;
   observing = 1;
-  o->function(o->context, event);
+  ((tensor_observer)o->functions[0])(o->context, event);
   observing = 0;
 }
 
 void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tensors, int32_t count) {
   o->observer = NULL;
-  if (observing) return;
-  pthread_mutex_lock(&lock);
-  if ((o->observer = current)) current->holders++;
-  pthread_mutex_unlock(&lock);
-  if (!o->observer) return;
+  if (observing || !(o->observer = lt_hold_callback(&observer))) return;
   o->name = name;
   tensor_event event = {.name = name, .time = now()};
   report(o->observer, &event, tensors, count);
@@ -89,7 +58,7 @@ void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *ten
                         .time = ended,
                         .nanoseconds = ended - o->began};
   report(o->observer, &event, tensors, count);
-  let_go(o->observer);
+  lt_drop_callback(&observer, o->observer);
 }
 
 // --------------------------------------------------------------------- operators of the table

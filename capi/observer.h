@@ -11,7 +11,7 @@ extern _Atomic _Bool lt_observed;
 
 // A call that is observed.
 typedef struct lt_observation {
-  struct lt_observer *observer;  // NULL for none
+  struct lt_callback *observer;  // NULL for none
   const char *name;
   int64_t began;
 } lt_observation;

@@ -201,8 +201,8 @@ func (s *slot) node() tensor.Node {
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
 func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
 
-// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call. The same holds for tensors with
-// autograd metadata, which may own a whole graph.
+// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call. The same holds for memory of the
+// application, and for tensors with autograd metadata, which may own a whole graph.
 const immediateBytes = 1 << 16
 
 // publish creates the handle of a slot; with immediate, freeing it releases the object at once.
@@ -223,7 +223,9 @@ func (s *slot) freeEagerly(immediate bool) {
 // freesEagerly reports whether a handle of t is to free it at once.
 func freesEagerly(t *tensor.Tensor) bool { return t.History() != nil || large(t.Storage()) }
 
-func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.Owned() }
+func large(s *storage.Storage) bool {
+	return s.Nbytes() >= immediateBytes || !s.Owned() || s.IsCustom()
+}
 
 // newTensor creates a handle that owns t.
 func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {

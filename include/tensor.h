@@ -298,6 +298,12 @@ typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
 // the thread of the call, after its arguments are checked and before anything is modified. If it
 // returns an error, the call returns the error.
 typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind, const char *message);
+// Returns `size` bytes at an address that is a multiple of `alignment`, a power of two; NULL if there
+// is not enough memory. Called on any thread, also by several threads at once. Must not call the
+// library.
+typedef void *(*tensor_allocate)(void *context, int64_t size, int64_t alignment);
+// Frees memory that tensor_allocate returned for the same `size`, under the same conditions.
+typedef void (*tensor_deallocate)(void *context, void *data, int64_t size);
 // Returns whether to cancel the running call of the thread. Must not call the library.
 typedef bool (*tensor_interrupt)(void *context);
 
@@ -347,6 +353,12 @@ TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handl
 // observed. Calls of other threads may still use the previous observer; its `deleter` (may be NULL)
 // is called once with its `context` after they end, and not after an error (TENSOR_ERROR_MEMORY).
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context, tensor_deleter deleter);
+// Sets the functions that allocate and free the memory of CPU tensors; both NULL (initially) for the
+// library's own allocator. Freed memory is not cached. Workspaces, handles, pinned memory and memory
+// mappings are not allocated by them. Memory is freed by the functions that allocated it; `deleter`
+// (may be NULL) is called once with their `context` after they are replaced and their last memory is
+// freed, and not after an error (TENSOR_ERROR_VALUE if one of the functions is NULL).
+TENSOR_API tensor_status tensor_set_allocator(tensor_allocate allocate, tensor_deallocate deallocate, void *context, tensor_deleter deleter);
 // Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
 // thread call it between chunks of work, at most once in `interval` milliseconds. If it returns
 // true, the call stops as soon as possible and returns TENSOR_ERROR_CANCELLED: tensors that it

@@ -96,7 +96,10 @@ func allocate(op string, size int64, zero bool) (Block, error) {
 
 // obtain returns a block that is not reused from a large freed one, and reports whether it is zero.
 func obtain(size int64) (b Block, zeroed bool) {
+	b, found := obtainCustom(size)
 	switch {
+	case found:
+		return b, false
 	case sanitized:
 		return Block{Data: C.lt_alloc(C.size_t(size)), Size: size}, false
 	case size >= largeLimit:
@@ -118,6 +121,9 @@ func system(op string, size int64) (Block, bool, error) {
 	}
 	if b.Data == nil {
 		memory.inUse.Add(-size)
+		if isCustom() {
+			return Block{}, false, status.Memoryf("%s: the application's allocator returned no memory for %d bytes that is aligned to %d bytes", op, size, alignment)
+		}
 		return Block{}, false, status.Memoryf("%s: not enough memory to allocate %d bytes", op, size)
 	}
 	return b, zeroed, nil
@@ -126,7 +132,7 @@ func system(op string, size int64) (Block, bool, error) {
 // recycled takes a large block that was freed before, of those that fit best the last one, which a processor's caches may
 // still hold.
 func recycled(size int64) (b Block, found bool) {
-	if size < largeLimit {
+	if size < largeLimit || isCustom() {
 		return Block{}, false
 	}
 	memory.mu.Lock()
@@ -151,6 +157,8 @@ func (b Block) release() {
 	memory.inUse.Add(-b.Size)
 	memory.blocks.Add(-1)
 	switch {
+	case b.owner != nil:
+		custom.Free(b.owner, b.Data, b.Size)
 	case sanitized:
 		C.lt_free(b.Data)
 	case b.slab != nil:

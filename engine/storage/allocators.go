@@ -20,9 +20,10 @@ type Allocator interface {
 
 // Block is memory that an allocator gave: Size bytes at Data, or neither where a device has no bytes.
 type Block struct {
-	Data unsafe.Pointer
-	Size int64
-	slab *slab // that a small block of the host's was cut from
+	Data  unsafe.Pointer
+	Size  int64
+	slab  *slab          // that a small block of the host's was cut from
+	owner unsafe.Pointer // of a block of the application's allocator
 }
 
 var allocators = [device.TypeCount]Allocator{device.CPU: host{}, device.Meta: nowhere{}}

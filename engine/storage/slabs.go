@@ -101,7 +101,7 @@ func take(size int64) Block {
 		warmBytes.Add(-s.size)
 	}
 	s.warm[n] = true
-	return Block{unsafe.Add(s.base, int64(n)*s.size), size, s}
+	return Block{Data: unsafe.Add(s.base, int64(n)*s.size), Size: size, slab: s}
 }
 
 // grow adds a mapping.

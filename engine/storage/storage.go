@@ -89,7 +89,7 @@ const ParkClasses = ParkLimit/alignment + 1
 // Park keeps the small block of a storage whose sole reference is being given up, for Unpark to use again. It does nothing
 // and returns false for other storages, which are to be released. Parked blocks count neither as in use nor as cached.
 func (s *Storage) Park() bool {
-	if s.block.slab == nil || s.backing != nil || s.fixed.Load() || s.block.Size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
+	if s.block.slab == nil || isCustom() || s.backing != nil || s.fixed.Load() || s.block.Size > ParkLimit || atomic.LoadInt64(&s.refs) != 1 {
 		return false
 	}
 	memory.inUse.Add(-s.block.Size)

@@ -1,0 +1,34 @@
+// Functions of the application that the whole process shares, each with a context. They are kept in
+// C, so that they can be set before the library is started.
+#ifndef LIBTENSOR_CAPI_CALLBACK_H
+#define LIBTENSOR_CAPI_CALLBACK_H
+
+#include <pthread.h>
+
+#include "../include/tensor.h"
+
+// A function, or a pair of functions, with their context. `holders` counts their users, among which
+// is the slot in which they are current.
+typedef struct lt_callback {
+  void (*functions[2])(void);
+  void *context;
+  tensor_deleter deleter;
+  int64_t holders;
+} lt_callback;
+
+// Holds the current callback of one kind; NULL for none. Declare it LT_KEPT.
+typedef struct lt_callback_slot {
+  pthread_mutex_t lock;
+  lt_callback *current;
+} lt_callback_slot;
+#define LT_CALLBACK_SLOT {PTHREAD_MUTEX_INITIALIZER, NULL}
+
+// Replaces the current callback: `callback` is copied, and without a first function there is none.
+// Returns an error of `op` if there is no memory; nothing has changed then.
+tensor_status lt_set_callback(lt_callback_slot *slot, lt_callback callback, const char *op);
+// Returns the current callback, or NULL. The caller ends its use with lt_drop_callback.
+lt_callback *lt_hold_callback(lt_callback_slot *slot);
+// Ends a use. The last one calls the deleter. Does nothing for NULL.
+void lt_drop_callback(lt_callback_slot *slot, lt_callback *callback);
+
+#endif
