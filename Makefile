@@ -129,9 +129,9 @@ $(STATIC): $(LIB) capi/archive capi/tensor.map
 	@GO_BUILD="$(GO_BUILD)" capi/archive $@ -tags "$(TAGS)"
 
 # tensor-run, which finds the library in the folder RUNPATH.
-LINK_TENSOR_RUN = $(CC) -std=c11 -O2 -s -Wall -Wextra -Werror $(CFLAGS) -Iinclude capi/run/tensor_run.c -L$(BUILD) -ltensor $(if $(RUNPATH),-Wl$(comma)-rpath$(comma)'$(RUNPATH)')
+LINK_TENSOR_RUN = $(CC) -std=c11 -O2 -s -Wall -Wextra -Werror $(CFLAGS) -Iinclude $(wildcard capi/run/*.c) -L$(BUILD) -ltensor $(if $(RUNPATH),-Wl$(comma)-rpath$(comma)'$(RUNPATH)')
 $(TENSOR_RUN): RUNPATH = $$ORIGIN
-$(TENSOR_RUN): capi/run/tensor_run.c include/tensor.h | $(LIB)
+$(TENSOR_RUN): $(wildcard capi/run/*) include/tensor.h | $(LIB)
 	@$(LINK_TENSOR_RUN) -o $@
 
 # The OpenBLAS that the library loads from its folder, unless it uses the system's.

@@ -8,6 +8,8 @@
 #include <tensor.h>
 #include <time.h>
 
+#include "operator_times.h"
+
 static const char usage[] =
     "Usage: tensor-run MODEL.pt2 [OPTION]...\n"
     "Run a program that torch.export.save of PyTorch wrote, and print its outputs.\n"
@@ -16,7 +18,7 @@ static const char usage[] =
     "  -o, --output Y.npy      save an output tensor instead of printing it; repeat for each\n"
     "  -s, --size NAME=N       a symbolic size of the inputs that are not given (default: 2)\n"
     "  -l, --inspect           print the inputs, the outputs and the size of the weights instead\n"
-    "  -b, --bench             time the program for two seconds instead of printing outputs\n"
+    "  -b, --bench             print times of the program and of its operators instead of outputs\n"
     "  -t, --threads N         the number of threads (default: one for each processor)\n"
     "  -h, --help              print this text\n"
     "  -V, --version           print the version of libtensor\n";
@@ -204,20 +206,49 @@ static int compare(const void *a, const void *b) {
 
 enum { MOST_RUNS = 100000 };
 
+// A program with its inputs, and room for the outputs of a run.
+typedef struct {
+  const tensor_program_t *program;
+  const tensor_value *inputs;
+  tensor_value *outputs;
+  int32_t input_count, output_count;
+} prepared;
+
+// Runs a program once; returns the milliseconds, or -1 after an error.
+static double time_run(const prepared *p) {
+  const double begin = now();
+  if (tensor_program_run(p->program, p->inputs, p->input_count, p->outputs, p->output_count))
+    return -1;
+  const double taken = now() - begin;
+  for (int32_t i = 0; i < p->output_count; i++) tensor_value_free(&p->outputs[i]);
+  return taken;
+}
+
+// Runs a program for one second, and prints the time of each operator.
+static int bench_operators(const prepared *p) {
+  operator_times times = {0};
+  double all = 0, taken = 0;
+  int32_t runs = 0;
+  if (tensor_set_observer(add_operator_time, &times, NULL)) return fail(NULL);
+  for (; runs < MOST_RUNS && all < 1000 && taken >= 0; runs++)
+    if ((taken = time_run(p)) >= 0) all += taken;
+  tensor_set_observer(NULL, NULL, NULL);
+  if (taken < 0) return fail(NULL);
+  print_operator_times(&times, runs, all);
+  return 0;
+}
+
 // Runs a program for two seconds after a first run, and prints the times.
-static int bench(const tensor_program_t *program, const tensor_value *inputs, int32_t n,
-                 tensor_value *outputs, int32_t m, double loading) {
+static int bench(const prepared *p, double loading) {
   double *times = malloc(MOST_RUNS * sizeof *times), first = 0, end = 0;
   if (!times) return fprintf(stderr, "tensor-run: there is no memory for the times\n"), 1;
   int32_t count = -1;
   do {
-    const double begin = now();
-    if (tensor_program_run(program, inputs, n, outputs, m)) {
+    const double taken = time_run(p);
+    if (taken < 0) {
       free(times);
       return fail(NULL);
     }
-    const double taken = now() - begin;
-    for (int32_t i = 0; i < m; i++) tensor_value_free(&outputs[i]);
     if (count < 0)
       first = taken, end = now() + 2000;
     else
@@ -230,7 +261,7 @@ static int bench(const tensor_program_t *program, const tensor_value *inputs, in
   printf("%d runs: median %.3f ms, fastest %.3f ms, 90 %% within %.3f ms\n", (int)count,
          times[count / 2], times[0], times[count - 1 - count / 10]);
   free(times);
-  return 0;
+  return bench_operators(p);
 }
 
 // -------------------------------------------------------------------------------------------- main
@@ -248,7 +279,7 @@ static int run(const options *o, const tensor_program_t *program, double loading
   if (!values) return fprintf(stderr, "tensor-run: there is no memory for the inputs\n"), 1;
   int code = read_inputs(o, described, n, values);
   if (!code && o->bench) {
-    code = bench(program, values, n, outputs, m, loading);
+    code = bench(&(prepared){program, values, outputs, n, m}, loading);
   } else if (!code) {
     code = tensor_program_run(program, values, n, outputs, m)
                ? fail(NULL)

@@ -62,6 +62,19 @@ def test_times_name_the_threads(program):
     assert "1 threads\n" in call(program, "--bench", "--threads", 1)
 
 
+def table(text):
+    """The calls and the shares of operators, by name, of a table of times."""
+    lines = text[text.index("operator ") :].splitlines()
+    assert lines[0].split() == ["operator", "calls", "ms", "a", "run", "share"]
+    return {line[:36].strip(): (int(line.split()[-4]), float(line.split()[-2])) for line in lines[1:]}
+
+
+def test_times_list_each_operator(program):
+    for rows in (table(call(program, "--bench")), table(export("bench", program, "--seconds", "0.1"))):
+        assert {name: calls for name, (calls, _) in rows.items()} == {"add": 1, "relu": 1, "between operators": 0}, rows
+        assert abs(sum(share for _, share in rows.values()) - 100) < 0.5
+
+
 @pytest.mark.parametrize(
     "options, fact",
     [

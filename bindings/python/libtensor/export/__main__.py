@@ -12,6 +12,7 @@ import libtensor as torch
 
 from .._core.tensor import Tensor
 from .._storages.files import readable
+from .operator_times import operator_table
 from .program import ExportedProgram, Item, Program, load, read_records
 from .signature import read_signature
 
@@ -71,7 +72,7 @@ def run(path: str, inputs: list[str], output: str | None, symbols: dict[str, int
 
 
 def bench(path: str, inputs: list[str], symbols: dict[str, int], seconds: float) -> int:
-    """Prints the times of loading a program, of its first run, and of the following ones."""
+    """Prints the times of loading a program, of its first run, of the following ones, and of its operators."""
     begin = time.perf_counter()
     program = Program(readable(path))
     loading = time.perf_counter() - begin
@@ -87,6 +88,7 @@ def bench(path: str, inputs: list[str], symbols: dict[str, int], seconds: float)
     print(f"load {loading * 1e3:.2f} ms, first run {times[0] * 1e3:.2f} ms, {nodes} nodes, {torch.get_num_threads()} threads")
     median, late = statistics.median(rest), rest[len(rest) * 9 // 10]
     print(f"{len(rest)} runs: median {median * 1e3:.3f} ms, fastest {rest[0] * 1e3:.3f} ms, 90 % within {late * 1e3:.3f} ms")
+    print(operator_table(lambda: program.run(*values), seconds / 2))
     return 0
 
 

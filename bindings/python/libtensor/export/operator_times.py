@@ -1,0 +1,73 @@
+"""The time of each operator in runs of a program, from the library's observer (tensor_set_observer)."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections import Counter
+from collections.abc import Callable
+from ctypes import POINTER, Structure, c_bool, c_char_p, c_int32, c_int64, c_void_p
+
+from .._base.library import called_back, getter
+
+_set_observer = getter("tensor_set_observer", c_int32, c_void_p, c_void_p, c_void_p)
+
+
+class _Event(Structure):
+    """The first fields of tensor_event."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("is_end", c_bool),
+        ("status", c_int32),
+        ("time", c_int64),
+        ("nanoseconds", c_int64),
+    ]
+
+
+class _Times:
+    def __init__(self) -> None:
+        self.calls: Counter[str] = Counter()
+        self.nanoseconds: Counter[str] = Counter()
+        self.depth = 0
+
+    def add(self, event: _Event) -> None:
+        """Adds the end of a call; operators that a custom operator calls are part of that operator."""
+        self.depth += -1 if event.is_end else 1
+        if event.is_end and not self.depth:
+            name = event.name.decode()
+            self.calls[name] += 1
+            self.nanoseconds[name] += event.nanoseconds
+
+
+_active: list[_Times] = []
+
+
+@called_back(None, c_void_p, POINTER(_Event))
+def _observe(_: object, event: ctypes._Pointer[_Event], active: list[_Times] = _active) -> None:
+    if active:
+        active[-1].add(event.contents)
+
+
+def operator_table(run: Callable[[], object], seconds: float) -> str:
+    """Calls `run` repeatedly for some seconds, and returns a table of the operators that it calls on this thread, the slowest first: calls and
+    milliseconds of one run, and the share of its time.
+    """
+    times, runs, total = _Times(), 0, 0.0
+    _active.append(times)
+    _set_observer(ctypes.cast(_observe, c_void_p), None, None)
+    try:
+        while not runs or (total < seconds and runs < 100000):
+            begin = time.perf_counter()
+            run()
+            total += time.perf_counter() - begin
+            runs += 1
+    finally:
+        _set_observer(None, None, None)
+        _active.remove(times)
+    rows = [(name, times.calls[name] / runs, spent * 1e-6 / runs) for name, spent in times.nanoseconds.most_common()]
+    each = total * 1e3 / runs
+    rows.append(("between operators", 0, each - sum(row[2] for row in rows)))
+    lines = [f"{'operator':36} {'calls':>8} {'ms a run':>12} {'share':>8}"]
+    lines += [f"{name:36} {calls:8.0f} {spent:12.4f} {100 * spent / each:6.1f} %" for name, calls, spent in rows]
+    return "\n".join(lines)
