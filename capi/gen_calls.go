@@ -3,12 +3,13 @@
 package main
 
 import (
-	_ "github.com/libtensor/libtensor/cuda"             // CUDA devices
-	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
+	_ "github.com/libtensor/libtensor/cuda" // CUDA devices
+	"github.com/libtensor/libtensor/engine/autograd"
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
 	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
 	"github.com/libtensor/libtensor/engine/dispatch"
-	_ "github.com/libtensor/libtensor/engine/jvp"       // tensors with tangents
+	_ "github.com/libtensor/libtensor/engine/jvp" // tensors with tangents
+	"github.com/libtensor/libtensor/engine/ops"
 	_ "github.com/libtensor/libtensor/engine/quantized" // quantized tensors
 	_ "github.com/libtensor/libtensor/engine/sparse"    // sparse tensors
 	_ "github.com/libtensor/libtensor/engine/vmap"      // tensors of vmap
@@ -272,7 +273,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // autograd_grad
-		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
+		r, err := autograd.AutogradGrad(c, f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
 		return f.setList(err, r)
 	},
 	func(c dispatch.Context, f frame) error { // avg_pool1d
@@ -280,7 +281,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // backward
-		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
+		return autograd.Backward(c, f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
 	},
 	func(c dispatch.Context, f frame) error { // baddbmm
 		r0, err := c.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
@@ -598,7 +599,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // cpu_tier
-		r0, err := c.CpuTier()
+		r0, err := ops.CpuTier()
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // cross
@@ -666,11 +667,11 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setPointer(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // default_generator
-		r0, err := c.DefaultGenerator()
+		r0, err := ops.DefaultGenerator()
 		return f.setGenerator(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // default_generator.device
-		r0, err := c.DefaultGeneratorOf(f.device(0))
+		r0, err := ops.DefaultGeneratorOf(f.device(0))
 		return f.setGenerator(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // deg2rad
@@ -698,7 +699,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // detach_
-		err := c.DetachInplace(f.tensor(0))
+		err := autograd.DetachInplace(c, f.tensor(0))
 		f.refresh(0)
 		return err
 	},
@@ -707,55 +708,55 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_absence
-		r0, err := c.DeviceAbsence(f.str(0))
+		r0, err := ops.DeviceAbsence(f.str(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_allocations
-		r0, r1, r2, err := c.DeviceAllocations(f.device(0))
+		r0, r1, r2, err := ops.DeviceAllocations(f.device(0))
 		return f.setInt(err, r0, r1, r2)
 	},
 	func(c dispatch.Context, f frame) error { // device_attribute
-		r0, err := c.DeviceAttribute(f.device(0), f.str(1))
+		r0, err := ops.DeviceAttribute(f.device(0), f.str(1))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_can_access_peer
-		r0, err := c.DeviceCanAccessPeer(f.device(0), f.device(1))
+		r0, err := ops.DeviceCanAccessPeer(f.device(0), f.device(1))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_count
-		r0, err := c.DeviceCount(f.str(0))
+		r0, err := ops.DeviceCount(f.str(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_current
-		r0, err := c.DeviceCurrent(f.str(0))
+		r0, err := ops.DeviceCurrent(f.str(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_memory
-		r0, r1, r2, r3, r4, r5, r6, err := c.DeviceMemory(f.device(0))
+		r0, r1, r2, r3, r4, r5, r6, err := ops.DeviceMemory(f.device(0))
 		return f.setInt(err, r0, r1, r2, r3, r4, r5, r6)
 	},
 	func(c dispatch.Context, f frame) error { // device_name
-		r0, err := c.DeviceName(f.device(0))
+		r0, err := ops.DeviceName(f.device(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_of_pointer
-		r0, err := c.DeviceOfPointer(f.str(0), f.pointer(1))
+		r0, err := ops.DeviceOfPointer(f.str(0), f.pointer(1))
 		return f.setDevice(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // device_reset_peak_memory
-		return c.DeviceResetPeakMemory(f.device(0))
+		return ops.DeviceResetPeakMemory(f.device(0))
 	},
 	func(c dispatch.Context, f frame) error { // device_set_current
-		return c.DeviceSetCurrent(f.device(0))
+		return ops.DeviceSetCurrent(f.device(0))
 	},
 	func(c dispatch.Context, f frame) error { // device_set_memory_limit
-		return c.DeviceSetMemoryLimit(f.device(0), f.int(1))
+		return ops.DeviceSetMemoryLimit(f.device(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // device_synchronize
-		return c.DeviceSynchronize(f.device(0))
+		return ops.DeviceSynchronize(f.device(0))
 	},
 	func(c dispatch.Context, f frame) error { // device_uuid
-		r0, err := c.DeviceUuid(f.device(0))
+		r0, err := ops.DeviceUuid(f.device(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // diag
@@ -868,7 +869,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // empty_cache
-		return c.EmptyCache()
+		return ops.EmptyCache()
 	},
 	func(c dispatch.Context, f frame) error { // empty_like
 		r0, err := c.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
@@ -907,29 +908,29 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // event_elapsed_time
-		r0, err := c.EventElapsedTime(f.int(0), f.int(1))
+		r0, err := ops.EventElapsedTime(f.int(0), f.int(1))
 		return f.setFloat(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // event_free
-		return c.EventFree(f.int(0))
+		return ops.EventFree(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // event_handle
-		r0, err := c.EventHandle(f.int(0))
+		r0, err := ops.EventHandle(f.int(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // event_new
-		r0, err := c.EventNew(f.device(0), f.bool(1), f.bool(2))
+		r0, err := ops.EventNew(f.device(0), f.bool(1), f.bool(2))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // event_query
-		r0, err := c.EventQuery(f.int(0))
+		r0, err := ops.EventQuery(f.int(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // event_record
-		return c.EventRecord(f.int(0), f.int(1))
+		return ops.EventRecord(f.int(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // event_synchronize
-		return c.EventSynchronize(f.int(0))
+		return ops.EventSynchronize(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // exp
 		r0, err := c.Exp(f.out(0), f.tensor(0))
@@ -969,7 +970,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // fail_allocation
-		return c.FailAllocation(f.int(0))
+		return ops.FailAllocation(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // fake_quantize_learnable_per_channel_affine
 		r0, err := c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6))
@@ -1741,42 +1742,42 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_clone
-		r0, err := c.GeneratorClone(f.generator(0))
+		r0, err := ops.GeneratorClone(f.generator(0))
 		return f.setGenerator(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_device
-		r0, err := c.GeneratorDevice(f.generator(0))
+		r0, err := ops.GeneratorDevice(f.generator(0))
 		return f.setDevice(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_engine
-		r0, err := c.GeneratorEngine(f.generator(0))
+		r0, err := ops.GeneratorEngine(f.generator(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_get_offset
-		r0, err := c.GeneratorGetOffset(f.generator(0))
+		r0, err := ops.GeneratorGetOffset(f.generator(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_get_state
-		r0, err := c.GeneratorGetState(f.generator(0))
+		r0, err := ops.GeneratorGetState(f.generator(0))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_initial_seed
-		r0, err := c.GeneratorInitialSeed(f.generator(0))
+		r0, err := ops.GeneratorInitialSeed(f.generator(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_manual_seed
-		return c.GeneratorManualSeed(f.generator(0), f.int(1))
+		return ops.GeneratorManualSeed(f.generator(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // generator_new
-		r0, err := c.GeneratorNew(f.device(0), f.str(1))
+		r0, err := ops.GeneratorNew(f.device(0), f.str(1))
 		return f.setGenerator(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_seed
-		r0, err := c.GeneratorSeed(f.generator(0))
+		r0, err := ops.GeneratorSeed(f.generator(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // generator_set_offset
-		return c.GeneratorSetOffset(f.generator(0), f.int(1))
+		return ops.GeneratorSetOffset(f.generator(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // generator_set_state
 		return c.GeneratorSetState(f.generator(0), f.tensor(1))
@@ -1803,31 +1804,31 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setDevice(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // get_default_dtype
-		r0, err := c.GetDefaultDtype()
+		r0, err := ops.GetDefaultDtype()
 		return f.setDtype(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // get_float32_matmul_precision
-		r0, err := c.GetFloat32MatmulPrecision()
+		r0, err := ops.GetFloat32MatmulPrecision()
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // get_num_threads
-		r0, err := c.GetNumThreads()
+		r0, err := ops.GetNumThreads()
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // get_version
-		r0, err := c.GetVersion(f.tensor(0))
+		r0, err := autograd.GetVersion(c, f.tensor(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // grad
-		r0, err := c.Grad(f.tensor(0))
+		r0, err := autograd.Grad(c, f.tensor(0))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // grad_fn
-		r0, err := c.GradFn(f.tensor(0))
+		r0, err := autograd.GradFn(c, f.tensor(0))
 		return f.setNode(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // grad_fn_name
-		r0, err := c.GradFnName(f.tensor(0))
+		r0, err := autograd.GradFnName(c, f.tensor(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // gradient
@@ -1843,15 +1844,15 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setList(err, r)
 	},
 	func(c dispatch.Context, f frame) error { // gradient_edge
-		r0, r1, err := c.GradientEdge(f.tensor(0))
+		r0, r1, err := autograd.GradientEdge(c, f.tensor(0))
 		return f.setMixed(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error { // graph_reads
-		r, err := c.GraphReads(f.tensors(0), f.tensors(1))
+		r, err := autograd.GraphReads(c, f.tensors(0), f.tensors(1))
 		return f.setList(err, r)
 	},
 	func(c dispatch.Context, f frame) error { // graph_writes
-		r, err := c.GraphWrites(f.tensors(0), f.tensors(1), f.bool(2))
+		r, err := autograd.GraphWrites(c, f.tensors(0), f.tensors(1), f.bool(2))
 		return f.setList(err, r)
 	},
 	func(c dispatch.Context, f frame) error { // greater
@@ -1971,7 +1972,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // increment_version
-		return c.IncrementVersion(f.tensor(0))
+		return autograd.IncrementVersion(c, f.tensor(0))
 	},
 	func(c dispatch.Context, f frame) error { // index_add
 		r0, err := c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
@@ -2036,11 +2037,11 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_anomaly_check_nan_enabled
-		r0, err := c.IsAnomalyCheckNanEnabled()
+		r0, err := autograd.IsAnomalyCheckNanEnabled(c)
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_anomaly_enabled
-		r0, err := c.IsAnomalyEnabled()
+		r0, err := autograd.IsAnomalyEnabled(c)
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_autocast_cache_enabled
@@ -2064,7 +2065,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_grad
-		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
+		r0, err := autograd.IsGrad(c, f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_grad_enabled
@@ -2072,7 +2073,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_inference
-		r0, err := c.IsInference(f.tensor(0))
+		r0, err := autograd.IsInference(c, f.tensor(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_inference_mode_enabled
@@ -2080,7 +2081,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_leaf
-		r0, err := c.IsLeaf(f.tensor(0))
+		r0, err := autograd.IsLeaf(c, f.tensor(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_neg
@@ -2116,7 +2117,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // is_warn_always_enabled
-		r0, err := c.IsWarnAlwaysEnabled()
+		r0, err := ops.IsWarnAlwaysEnabled()
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // isclose
@@ -2608,7 +2609,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // manual_seed
-		return c.ManualSeed(f.int(0))
+		return ops.ManualSeed(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // mark_coalesced_
 		err := c.MarkCoalesced(f.tensor(0), f.bool(1))
@@ -2684,15 +2685,15 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error { // memory_stats
-		r0, r1, r2, r3, r4, r5, err := c.MemoryStats()
+		r0, r1, r2, r3, r4, r5, err := ops.MemoryStats()
 		return f.setInt(err, r0, r1, r2, r3, r4, r5)
 	},
 	func(c dispatch.Context, f frame) error { // memory_stats_of
-		r0, r1, r2, err := c.MemoryStatsOf(f.dtype(0))
+		r0, r1, r2, err := ops.MemoryStatsOf(f.dtype(0))
 		return f.setInt(err, r0, r1, r2)
 	},
 	func(c dispatch.Context, f frame) error { // memory_summary
-		r0, err := c.MemorySummary()
+		r0, err := ops.MemorySummary()
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // meshgrid
@@ -2848,7 +2849,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // new_handle
-		r0, err := c.NewHandle(f.tensor(0))
+		r0, err := autograd.NewHandle(c, f.tensor(0))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // new_ones
@@ -3217,65 +3218,65 @@ var calls = [...]func(dispatch.Context, frame) error{
 	},
 	func(c dispatch.Context, f frame) error { // node_call
 		defer f.freeEagerly()
-		r, err := c.NodeCall(f.node(0), f.tensors(1))
+		r, err := autograd.NodeCall(c, f.node(0), f.tensors(1))
 		return f.setList(err, r)
 	},
 	func(c dispatch.Context, f frame) error { // node_context
-		r0, err := c.NodeContext(f.node(0))
+		r0, err := autograd.NodeContext(c, f.node(0))
 		return f.setPointer(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_edge
-		r0, r1, err := c.NodeEdge(f.node(0), f.int(1))
+		r0, r1, err := autograd.NodeEdge(c, f.node(0), f.int(1))
 		return f.setMixed(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error { // node_edges
-		r0, err := c.NodeEdges(f.node(0))
+		r0, err := autograd.NodeEdges(c, f.node(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_id
-		r0, err := c.NodeId(f.node(0))
+		r0, err := autograd.NodeId(c, f.node(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_name
-		r0, err := c.NodeName(f.node(0))
+		r0, err := autograd.NodeName(c, f.node(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_pack_saved
-		return c.NodePackSaved(f.node(0), f.str(1), f.int(2), f.pointer(3), f.pointer(4), f.pointer(5), f.pointer(6), f.pointer(7))
+		return autograd.NodePackSaved(c, f.node(0), f.str(1), f.int(2), f.pointer(3), f.pointer(4), f.pointer(5), f.pointer(6), f.pointer(7))
 	},
 	func(c dispatch.Context, f frame) error { // node_register_hook
-		r0, err := c.NodeRegisterHook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		r0, err := autograd.NodeRegisterHook(c, f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_register_prehook
-		r0, err := c.NodeRegisterPrehook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		r0, err := autograd.NodeRegisterPrehook(c, f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_result
-		r0, err := c.NodeResult(f.node(0), f.int(1))
+		r0, err := autograd.NodeResult(c, f.node(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_saved
-		r, err := c.NodeSaved(f.node(0))
+		r, err := autograd.NodeSaved(c, f.node(0))
 		return f.setList(err, r)
 	},
 	func(c dispatch.Context, f frame) error { // node_saved_as
-		r, err := c.NodeSavedAs(f.node(0), f.str(1))
+		r, err := autograd.NodeSavedAs(c, f.node(0), f.str(1))
 		return f.setList(err, r)
 	},
 	func(c dispatch.Context, f frame) error { // node_saved_names
-		r0, err := c.NodeSavedNames(f.node(0))
+		r0, err := autograd.NodeSavedNames(c, f.node(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_set_context
-		return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2))
+		return autograd.NodeSetContext(c, f.node(0), f.pointer(1), f.pointer(2))
 	},
 	func(c dispatch.Context, f frame) error { // node_variable
-		r0, err := c.NodeVariable(f.node(0))
+		r0, err := autograd.NodeVariable(c, f.node(0))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // node_weak
-		r0, err := c.NodeWeak(f.node(0))
+		r0, err := autograd.NodeWeak(c, f.node(0))
 		return f.setNode(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // nonzero
@@ -3374,7 +3375,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // output_nr
-		r0, err := c.OutputNr(f.tensor(0))
+		r0, err := autograd.OutputNr(c, f.tensor(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // pack_padded_sequence
@@ -3390,7 +3391,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // parse_device
-		r0, err := c.ParseDevice(f.str(0))
+		r0, err := ops.ParseDevice(f.str(0))
 		return f.setDevice(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // pca_lowrank
@@ -3446,7 +3447,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // pop_saved_tensors_hooks
-		return c.PopSavedTensorsHooks()
+		return autograd.PopSavedTensorsHooks(c)
 	},
 	func(c dispatch.Context, f frame) error { // positive
 		r0, err := c.Positive(f.tensor(0))
@@ -3469,7 +3470,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setDtype(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // push_saved_tensors_hooks
-		return c.PushSavedTensorsHooks(f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
+		return autograd.PushSavedTensorsHooks(c, f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
 	},
 	func(c dispatch.Context, f frame) error { // put
 		r0, err := c.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
@@ -3660,12 +3661,12 @@ var calls = [...]func(dispatch.Context, frame) error{
 	},
 	func(c dispatch.Context, f frame) error { // record_function
 		defer f.freeEagerly()
-		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
+		r0, err := autograd.RecordFunction(c, f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
 		return f.setNode(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // record_function_weak
 		defer f.freeEagerly()
-		r0, err := c.RecordFunctionWeak(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
+		r0, err := autograd.RecordFunctionWeak(c, f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
 		return f.setNode(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // record_stream
@@ -3676,15 +3677,15 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // register_hook
-		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		r0, err := autograd.RegisterHook(c, f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // register_multi_grad_hook
-		r0, err := c.RegisterMultiGradHook(f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4))
+		r0, err := autograd.RegisterMultiGradHook(c, f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // register_post_accumulate_grad_hook
-		r0, err := c.RegisterPostAccumulateGradHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		r0, err := autograd.RegisterPostAccumulateGradHook(c, f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // relu
@@ -3696,7 +3697,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // remove_hook
-		return c.RemoveHook(f.int(0))
+		return autograd.RemoveHook(c, f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // rename
 		r0, err := c.Rename(f.tensor(0), f.strs(1))
@@ -3728,11 +3729,11 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // requires_grad
-		r0, err := c.RequiresGrad(f.tensor(0))
+		r0, err := autograd.RequiresGrad(c, f.tensor(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // reset_peak_memory_stats
-		return c.ResetPeakMemoryStats()
+		return ops.ResetPeakMemoryStats()
 	},
 	func(c dispatch.Context, f frame) error { // reshape
 		r0, err := c.Reshape(f.tensor(0), f.ints(1))
@@ -3770,10 +3771,10 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setDtype(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // retain_grad
-		return c.RetainGrad(f.tensor(0))
+		return autograd.RetainGrad(c, f.tensor(0))
 	},
 	func(c dispatch.Context, f frame) error { // retains_grad
-		r0, err := c.RetainsGrad(f.tensor(0))
+		r0, err := autograd.RetainsGrad(c, f.tensor(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // rms_norm
@@ -3959,7 +3960,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return err
 	},
 	func(c dispatch.Context, f frame) error { // set_anomaly_watcher
-		return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1))
+		return autograd.SetAnomalyWatcher(c, f.pointer(0), f.pointer(1))
 	},
 	func(c dispatch.Context, f frame) error { // set_autocast_cache_enabled
 		return c.SetAutocastCacheEnabled(f.bool(0))
@@ -3971,7 +3972,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return c.SetAutocastEnabled(f.str(0), f.bool(1))
 	},
 	func(c dispatch.Context, f frame) error { // set_data_
-		err := c.SetData(f.tensor(0), f.tensor(1))
+		err := autograd.SetData(c, f.tensor(0), f.tensor(1))
 		f.refresh(0)
 		return err
 	},
@@ -3979,16 +3980,16 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return c.SetDefaultDevice(f.device(0))
 	},
 	func(c dispatch.Context, f frame) error { // set_default_dtype
-		return c.SetDefaultDtype(f.dtype(0))
+		return ops.SetDefaultDtype(f.dtype(0))
 	},
 	func(c dispatch.Context, f frame) error { // set_detect_anomaly
-		return c.SetDetectAnomaly(f.bool(0), f.bool(1))
+		return autograd.SetDetectAnomaly(c, f.bool(0), f.bool(1))
 	},
 	func(c dispatch.Context, f frame) error { // set_float32_matmul_precision
-		return c.SetFloat32MatmulPrecision(f.str(0))
+		return ops.SetFloat32MatmulPrecision(f.str(0))
 	},
 	func(c dispatch.Context, f frame) error { // set_grad
-		return c.SetGrad(f.tensor(0), f.tensorOptional(1))
+		return autograd.SetGrad(c, f.tensor(0), f.tensorOptional(1))
 	},
 	func(c dispatch.Context, f frame) error { // set_grad_enabled
 		return c.SetGradEnabled(f.bool(0))
@@ -3997,17 +3998,17 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return c.SetInferenceMode(f.bool(0))
 	},
 	func(c dispatch.Context, f frame) error { // set_memory_limit
-		return c.SetMemoryLimit(f.int(0))
+		return ops.SetMemoryLimit(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // set_num_threads
-		return c.SetNumThreads(f.int(0))
+		return ops.SetNumThreads(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // set_requires_grad
 		defer f.freeEagerly()
-		return c.SetRequiresGrad(f.tensor(0), f.bool(1))
+		return autograd.SetRequiresGrad(c, f.tensor(0), f.bool(1))
 	},
 	func(c dispatch.Context, f frame) error { // set_warn_always
-		return c.SetWarnAlways(f.bool(0))
+		return ops.SetWarnAlways(f.bool(0))
 	},
 	func(c dispatch.Context, f frame) error { // sgn
 		r0, err := c.Sgn(f.out(0), f.tensor(0))
@@ -4509,135 +4510,135 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_byteswap_
-		return c.StorageByteswap(f.storage(0), f.dtype(1))
+		return ops.StorageByteswap(f.storage(0), f.dtype(1))
 	},
 	func(c dispatch.Context, f frame) error { // storage_clone
-		r0, err := c.StorageClone(f.storage(0))
+		r0, err := ops.StorageClone(f.storage(0))
 		return f.setStorage(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_copy_
-		return c.StorageCopy(f.storage(0), f.storage(1))
+		return ops.StorageCopy(f.storage(0), f.storage(1))
 	},
 	func(c dispatch.Context, f frame) error { // storage_data_ptr
-		r0, err := c.StorageDataPtr(f.storage(0))
+		r0, err := ops.StorageDataPtr(f.storage(0))
 		return f.setPointer(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_descriptor
-		r0, err := c.StorageDescriptor(f.storage(0))
+		r0, err := ops.StorageDescriptor(f.storage(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_filename
-		r0, err := c.StorageFilename(f.storage(0))
+		r0, err := ops.StorageFilename(f.storage(0))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_fill_
-		return c.StorageFill(f.storage(0), f.int(1))
+		return ops.StorageFill(f.storage(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // storage_from_descriptor
-		r0, err := c.StorageFromDescriptor(f.int(0), f.int(1))
+		r0, err := ops.StorageFromDescriptor(f.int(0), f.int(1))
 		return f.setStorage(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_from_file
-		r0, err := c.StorageFromFile(f.str(0), f.bool(1), f.int(2))
+		r0, err := ops.StorageFromFile(f.str(0), f.bool(1), f.int(2))
 		return f.setStorage(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_get_device
-		r0, err := c.StorageDevice(f.storage(0))
+		r0, err := ops.StorageDevice(f.storage(0))
 		return f.setDevice(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_id
-		r0, err := c.StorageId(f.storage(0))
+		r0, err := ops.StorageId(f.storage(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_is_pinned
-		r0, err := c.StorageIsPinned(f.storage(0))
+		r0, err := ops.StorageIsPinned(f.storage(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_is_shared
-		r0, err := c.StorageIsShared(f.storage(0))
+		r0, err := ops.StorageIsShared(f.storage(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_nbytes
-		r0, err := c.StorageNbytes(f.storage(0))
+		r0, err := ops.StorageNbytes(f.storage(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_new
-		r0, err := c.StorageNew(f.int(0), f.device(1))
+		r0, err := ops.StorageNew(f.int(0), f.device(1))
 		return f.setStorage(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_pin_memory
-		r0, err := c.StoragePinMemory(f.storage(0))
+		r0, err := ops.StoragePinMemory(f.storage(0))
 		return f.setStorage(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_resizable
-		r0, err := c.StorageResizable(f.storage(0))
+		r0, err := ops.StorageResizable(f.storage(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_resize_
-		return c.StorageResize(f.storage(0), f.int(1))
+		return ops.StorageResize(f.storage(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // storage_share_memory_
-		return c.StorageShareMemory(f.storage(0))
+		return ops.StorageShareMemory(f.storage(0))
 	},
 	func(c dispatch.Context, f frame) error { // storage_slice
-		r0, err := c.StorageSlice(f.storage(0), f.int(1), f.int(2))
+		r0, err := ops.StorageSlice(f.storage(0), f.int(1), f.int(2))
 		return f.setStorage(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_to_string
-		r0, err := c.StorageToString(f.storage(0), f.dtype(1))
+		r0, err := ops.StorageToString(f.storage(0), f.dtype(1))
 		return f.setStr(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_use_count
-		r0, err := c.StorageUseCount(f.storage(0))
+		r0, err := ops.StorageUseCount(f.storage(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // storage_view
-		r0, err := c.StorageView(f.storage(0), f.dtype(1))
+		r0, err := ops.StorageView(f.storage(0), f.dtype(1))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_current
-		r0, err := c.StreamCurrent(f.device(0))
+		r0, err := ops.StreamCurrent(f.device(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_default
-		r0, err := c.StreamDefault(f.device(0))
+		r0, err := ops.StreamDefault(f.device(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_device
-		r0, err := c.StreamDevice(f.int(0))
+		r0, err := ops.StreamDevice(f.int(0))
 		return f.setDevice(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_external
-		r0, err := c.StreamExternal(f.device(0), f.int(1))
+		r0, err := ops.StreamExternal(f.device(0), f.int(1))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_handle
-		r0, err := c.StreamHandle(f.int(0))
+		r0, err := ops.StreamHandle(f.int(0))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_new
-		r0, err := c.StreamNew(f.device(0), f.int(1))
+		r0, err := ops.StreamNew(f.device(0), f.int(1))
 		return f.setInt(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_priorities
-		r0, r1, err := c.StreamPriorities(f.device(0))
+		r0, r1, err := ops.StreamPriorities(f.device(0))
 		return f.setInt(err, r0, r1)
 	},
 	func(c dispatch.Context, f frame) error { // stream_query
-		r0, err := c.StreamQuery(f.int(0))
+		r0, err := ops.StreamQuery(f.int(0))
 		return f.setBool(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // stream_set_current
-		return c.StreamSetCurrent(f.int(0))
+		return ops.StreamSetCurrent(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // stream_synchronize
-		return c.StreamSynchronize(f.int(0))
+		return ops.StreamSynchronize(f.int(0))
 	},
 	func(c dispatch.Context, f frame) error { // stream_wait_event
-		return c.StreamWaitEvent(f.int(0), f.int(1))
+		return ops.StreamWaitEvent(f.int(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // stream_wait_stream
-		return c.StreamWaitStream(f.int(0), f.int(1))
+		return ops.StreamWaitStream(f.int(0), f.int(1))
 	},
 	func(c dispatch.Context, f frame) error { // sub
 		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
@@ -4892,7 +4893,7 @@ var calls = [...]func(dispatch.Context, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // untracked
-		r0, err := c.Untracked(f.tensor(0))
+		r0, err := autograd.Untracked(c, f.tensor(0))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // untyped_storage

@@ -389,6 +389,46 @@ TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bo
   return status;
 }
 
+TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_nonzero", "out");
+  lt_value a[1] = {{.pointer = (void *)self}};
+  const tensor_status status = lt_run(LT_OP(is_nonzero), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (bool)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_conj", "out");
+  lt_value a[1] = {{.pointer = (void *)self}};
+  const tensor_status status = lt_run(LT_OP(is_conj), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (bool)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
+  LT_RESULT(out, "is_neg", "out");
+  lt_value a[1] = {{.pointer = (void *)self}};
+  const tensor_status status = lt_run(LT_OP(is_neg), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (bool)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
+  LT_RESULT(out, "is_same_size", "out");
+  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)other}};
+  const tensor_status status = lt_run(LT_OP(is_same_size), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (bool)a[0].i;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d) {
   lt_value a[1] = {{.i = d}};
   return lt_run(LT_OP(set_default_dtype), LT_FUNCTION, false, a);
@@ -590,46 +630,6 @@ TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out) {
   const tensor_status status = lt_run(LT_OP(dispatch_table), LT_FUNCTION, false, a);
   if (status == TENSOR_OK) {
     *out = (char *)a[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_nonzero", "out");
-  lt_value a[1] = {{.pointer = (void *)self}};
-  const tensor_status status = lt_run(LT_OP(is_nonzero), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (bool)a[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_conj", "out");
-  lt_value a[1] = {{.pointer = (void *)self}};
-  const tensor_status status = lt_run(LT_OP(is_conj), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (bool)a[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out) {
-  LT_RESULT(out, "is_neg", "out");
-  lt_value a[1] = {{.pointer = (void *)self}};
-  const tensor_status status = lt_run(LT_OP(is_neg), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (bool)a[0].i;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out) {
-  LT_RESULT(out, "is_same_size", "out");
-  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)other}};
-  const tensor_status status = lt_run(LT_OP(is_same_size), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (bool)a[0].i;
   }
   return status;
 }

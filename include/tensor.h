@@ -298,9 +298,9 @@ typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
 // the thread of the call, after its arguments are checked and before anything is modified. If it
 // returns an error, the call returns the error.
 typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind, const char *message);
-// Returns `size` bytes at an address that is a multiple of `alignment`, a power of two; NULL if there
-// is not enough memory. Called on any thread, also by several threads at once. Must not call the
-// library.
+// Returns `size` bytes at an address that is a multiple of `alignment`, a power of two; NULL if
+// there is not enough memory. Called on any thread, also by several threads at once. Must not call
+// the library.
 typedef void *(*tensor_allocate)(void *context, int64_t size, int64_t alignment);
 // Frees memory that tensor_allocate returned for the same `size`, under the same conditions.
 typedef void (*tensor_deallocate)(void *context, void *data, int64_t size);
@@ -353,11 +353,11 @@ TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handl
 // observed. Calls of other threads may still use the previous observer; its `deleter` (may be NULL)
 // is called once with its `context` after they end, and not after an error (TENSOR_ERROR_MEMORY).
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context, tensor_deleter deleter);
-// Sets the functions that allocate and free the memory of CPU tensors; both NULL (initially) for the
-// library's own allocator. Freed memory is not cached. Workspaces, handles, pinned memory and memory
-// mappings are not allocated by them. Memory is freed by the functions that allocated it; `deleter`
-// (may be NULL) is called once with their `context` after they are replaced and their last memory is
-// freed, and not after an error (TENSOR_ERROR_VALUE if one of the functions is NULL).
+// Sets the functions that allocate and free the memory of CPU tensors; both NULL (initially) for
+// the library's own allocator. Freed memory is not cached. Workspaces, handles, pinned memory and
+// memory mappings are not allocated by them. Memory is freed by the functions that allocated it;
+// `deleter` (may be NULL) is called once with their `context` after they are replaced and their
+// last memory is freed, and not after an error. TENSOR_ERROR_VALUE if one function is NULL.
 TENSOR_API tensor_status tensor_set_allocator(tensor_allocate allocate, tensor_deallocate deallocate, void *context, tensor_deleter deleter);
 // Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
 // thread call it between chunks of work, at most once in `interval` milliseconds. If it returns
@@ -1115,6 +1115,72 @@ TENSOR_API tensor_status tensor_signal_windows_nuttall(int64_t M, bool sym, tens
 
 // ---------------------------------------------------------------------------------- random numbers
 
+// Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
+TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
+
+// Returns the default generator, which random functions use if none is given (new reference).
+//
+// Free `out` with tensor_generator_free.
+TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
+
+// Returns the default generator of a device (new reference). That of a CUDA device is a philox
+// generator, which `tensor_manual_seed` resets too.
+//
+// Free `out` with tensor_generator_free.
+TENSOR_API tensor_status tensor_default_generator_device(tensor_device device, tensor_generator_t **out);
+
+// Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
+// algorithm:
+// - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
+//   CPU uses it.
+// - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+//   3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
+//   the index of the element, and not on threads, strides or processor.
+//
+// The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
+// float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
+// call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
+// computed as with mt19937, except that normal numbers are always computed in blocks of 16.
+// `tensor_poisson` uses one block for each element, and then further ones; `tensor_multinomial` and
+// `tensor_randperm` consume words sequentially.
+//
+// Default: `device` tensor_device_default(), `engine` "mt19937". Free `out` with
+// tensor_generator_free.
+TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out);
+
+// Sets the seed of the generator, and resets it. A negative seed is its two's complement.
+TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed);
+
+// Sets the seed of the generator to a random number of the operating system, and returns it.
+TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out);
+
+// Returns the seed that was last set.
+TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out);
+
+// Returns the algorithm of the generator: "mt19937" or "philox".
+//
+// Free `out` with tensor_string_free.
+TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out);
+
+// Returns the device of the generator. A philox generator of the CPU supports all devices.
+TENSOR_API tensor_status tensor_generator_device(tensor_generator_t *self, tensor_device *out);
+
+// Returns a copy of the generator with the same algorithm and state (new reference).
+//
+// Free `out` with tensor_generator_free.
+TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out);
+
+// Returns the offset of a philox generator: the number of 32-bit words before the next one. An
+// error for mt19937.
+TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out);
+
+// Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62.
+TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset);
+
+// Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for mt19937;
+// 16 bytes for philox, the seed and the offset.
+TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out);
+
 // Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1). The
 // real and imaginary parts of complex elements are independent. `dtype` defaults to the default
 // dtype.
@@ -1346,72 +1412,6 @@ TENSOR_API tensor_status tensor_log_normal_(tensor_t *self, double mean, double 
 //
 // Dtypes: integers and floats. Default: `generator` NULL.
 TENSOR_API tensor_status tensor_geometric_(tensor_t *self, double p, tensor_generator_t *generator);
-
-// Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
-TENSOR_API tensor_status tensor_manual_seed(int64_t seed);
-
-// Returns the default generator, which random functions use if none is given (new reference).
-//
-// Free `out` with tensor_generator_free.
-TENSOR_API tensor_status tensor_default_generator(tensor_generator_t **out);
-
-// Returns the default generator of a device (new reference). That of a CUDA device is a philox
-// generator, which `tensor_manual_seed` resets too.
-//
-// Free `out` with tensor_generator_free.
-TENSOR_API tensor_status tensor_default_generator_device(tensor_device device, tensor_generator_t **out);
-
-// Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
-// algorithm:
-// - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
-//   CPU uses it.
-// - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
-//   3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
-//   the index of the element, and not on threads, strides or processor.
-//
-// The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
-// float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
-// call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
-// computed as with mt19937, except that normal numbers are always computed in blocks of 16.
-// `tensor_poisson` uses one block for each element, and then further ones; `tensor_multinomial` and
-// `tensor_randperm` consume words sequentially.
-//
-// Default: `device` tensor_device_default(), `engine` "mt19937". Free `out` with
-// tensor_generator_free.
-TENSOR_API tensor_status tensor_generator_new(tensor_device device, const char *engine, tensor_generator_t **out);
-
-// Sets the seed of the generator, and resets it. A negative seed is its two's complement.
-TENSOR_API tensor_status tensor_generator_manual_seed(tensor_generator_t *self, int64_t seed);
-
-// Sets the seed of the generator to a random number of the operating system, and returns it.
-TENSOR_API tensor_status tensor_generator_seed(tensor_generator_t *self, int64_t *out);
-
-// Returns the seed that was last set.
-TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self, int64_t *out);
-
-// Returns the algorithm of the generator: "mt19937" or "philox".
-//
-// Free `out` with tensor_string_free.
-TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out);
-
-// Returns the device of the generator. A philox generator of the CPU supports all devices.
-TENSOR_API tensor_status tensor_generator_device(tensor_generator_t *self, tensor_device *out);
-
-// Returns a copy of the generator with the same algorithm and state (new reference).
-//
-// Free `out` with tensor_generator_free.
-TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out);
-
-// Returns the offset of a philox generator: the number of 32-bit words before the next one. An
-// error for mt19937.
-TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out);
-
-// Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62.
-TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset);
-
-// Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for mt19937;
-// 16 bytes for philox, the seed and the offset.
-TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out);
 
 // Restores a state returned by `tensor_generator_get_state` of a generator of the same algorithm.
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state);
@@ -11053,6 +11053,30 @@ TENSOR_API tensor_status tensor_promote_types(tensor_dtype type1, tensor_dtype t
 // integer, floating-point, complex) is lower.
 TENSOR_API tensor_status tensor_can_cast(tensor_dtype from_, tensor_dtype to, bool *out);
 
+// Returns whether the single element of `self` is nonzero. A tensor with several elements, or none,
+// is an error.
+//
+// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
+// on values.
+TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
+
+// Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
+// See `tensor_conj`; `tensor_resolve_conj` materializes it.
+//
+// Dtypes: bool, integers, floats and complex.
+TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out);
+
+// Returns whether `self` is a negated view, whose elements are negated when they are read.
+// `tensor_resolve_neg` materializes it.
+//
+// Dtypes: bool, integers, floats and complex.
+TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);
+
+// Returns whether the two tensors have the same shape.
+//
+// Dtypes: bool, integers, floats and complex.
+TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out);
+
 // Sets the default dtype: that of floating-point scalars, and of factory functions without a
 // `dtype`. It must be a floating-point dtype.
 TENSOR_API tensor_status tensor_set_default_dtype(tensor_dtype d);
@@ -11165,30 +11189,6 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out);
 //
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);
-
-// Returns whether the single element of `self` is nonzero. A tensor with several elements, or none,
-// is an error.
-//
-// Dtypes: bool, integers, floats and complex. Meta tensors are an error, because the result depends
-// on values.
-TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
-
-// Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
-// See `tensor_conj`; `tensor_resolve_conj` materializes it.
-//
-// Dtypes: bool, integers, floats and complex.
-TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out);
-
-// Returns whether `self` is a negated view, whose elements are negated when they are read.
-// `tensor_resolve_neg` materializes it.
-//
-// Dtypes: bool, integers, floats and complex.
-TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);
-
-// Returns whether the two tensors have the same shape.
-//
-// Dtypes: bool, integers, floats and complex.
-TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out);
 
 // Returns the level of the innermost transform of the calling thread; 0 outside of all.
 TENSOR_API tensor_status tensor_transform_level(int64_t *out);

@@ -8393,6 +8393,38 @@ export function hypot(input: TensorLike, other: TensorLike, options?: { out?: Te
 export function hypotAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hypotAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
+ */
+export function manualSeed(seed: Int): void;
+/**
+ * Returns the default generator, which random functions use if none is given (new reference).
+ */
+export function defaultGenerator(): Generator;
+/**
+ * Returns the default generator of a device (new reference). That of a CUDA device is a philox
+ * generator, which `manualSeed` resets too.
+ */
+export function defaultGenerator(device: Device): Generator;
+/**
+ * Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
+ * algorithm:
+ * - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
+ *   CPU uses it.
+ * - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+ *   3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
+ *   the index of the element, and not on threads, strides or processor.
+ *
+ * The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
+ * float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
+ * call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
+ * computed as with mt19937, except that normal numbers are always computed in blocks of 16.
+ * `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
+ * consume words sequentially.
+ *
+ * Default: `engine` 'mt19937'.
+ */
+export function generatorNew(options?: { device?: Device | null; engine?: 'mt19937' | 'philox' }): Generator;
+/**
  * Returns a copy of `input` with `values`, which are broadcast, written to the elements at
  * `indices`: `input[indices] = values`. `indices` lists index tensors for the first dimensions:
  * int32 or int64 for one dimension, or a bool mask for all dimensions of the mask; negative indices
@@ -12685,140 +12717,6 @@ export function promoteTypes(type1: DType, type2: DType): DType;
 export function canCast(from: DType, options: { to: DType }): boolean;
 export function canCast(from: DType, to: DType): boolean;
 /**
- * Sets the default dtype: that of floating-point scalars, and of factory functions without a
- * `dtype`. It must be a floating-point dtype.
- */
-export function setDefaultDtype(d: DType): void;
-/**
- * Returns the default dtype: that of floating-point scalars, and of factory functions without a
- * `dtype`. It is float32 initially.
- */
-export function getDefaultDtype(): DType;
-/**
- * Sets the default device of factory functions for the calling thread. Other threads, including
- * those that start later, are unaffected. The device need not be available; factory functions
- * return an error if it is not. Without a device, the default is the CPU.
- */
-export function setDefaultDevice(device: Device): void;
-/**
- * Returns the default device of factory functions of the calling thread: initially the CPU.
- */
-export function getDefaultDevice(): Device;
-/**
- * Enables or disables autograd for the calling thread. Other threads, including those that start
- * later, are unaffected.
- */
-export function setGradEnabled(enabled: boolean): void;
-/**
- * Returns whether autograd is enabled in the calling thread; initially true.
- */
-export function isGradEnabled(): boolean;
-/**
- * Enables or disables inference mode for the calling thread: operations are not added to the
- * autograd graph, and the tensors that they create cannot be used in one. Sets `setGradEnabled` to
- * the opposite.
- */
-export function setInferenceMode(enabled: boolean): void;
-/**
- * Returns whether the calling thread is in inference mode.
- */
-export function isInferenceModeEnabled(): boolean;
-/**
- * Enables or disables autocast (mixed precision) for the calling thread on devices of a type, "cpu"
- * or "cuda". Under autocast, operators such as matrix products and convolutions convert
- * floating-point arguments to the dtype of `setAutocastDtype`, and operators such as losses convert
- * them to float32; float64 is not converted. In-place calls and calls with `out` are not affected.
- */
-export function setAutocastEnabled(deviceType: string, options: { enabled: boolean }): void;
-export function setAutocastEnabled(deviceType: string, enabled: boolean): void;
-/**
- * Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
- */
-export function isAutocastEnabled(deviceType: string): boolean;
-/**
- * Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
- * of a type, "cpu" or "cuda".
- */
-export function setAutocastDtype(deviceType: string, options: { dtype: DType }): void;
-export function setAutocastDtype(deviceType: string, dtype: DType): void;
-/**
- * Returns the dtype of lower precision to which autocast converts in the calling thread, for
- * devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
- */
-export function getAutocastDtype(deviceType: string): DType;
-/**
- * Enables or disables, for the calling thread, the cache of converted float32 parameters of
- * autocast. Only calls between `autocastIncrementNesting` and the last `autocastDecrementNesting`
- * use the cache.
- */
-export function setAutocastCacheEnabled(enabled: boolean): void;
-/**
- * Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
- * thread.
- */
-export function isAutocastCacheEnabled(): boolean;
-/**
- * Increments the number of autocast contexts of the calling thread, and returns it.
- */
-export function autocastIncrementNesting(): Int;
-/**
- * Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
- * `clearAutocastCache`.
- */
-export function autocastDecrementNesting(): Int;
-/**
- * Releases the converted copies of parameters that autocast has cached.
- */
-export function clearAutocastCache(): void;
-/**
- * Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
- * available. The string ends at a NUL character.
- */
-export function parseDevice(text: string): Device;
-/**
- * Sets whether warnings that are issued once by default are issued at every occurrence, on all
- * threads. docs/warnings.md lists them.
- */
-export function setWarnAlways(b: boolean): void;
-/**
- * Returns whether warnings that are otherwise reported once are reported at every occurrence, as
- * `setWarnAlways` sets.
- */
-export function isWarnAlwaysEnabled(): boolean;
-/**
- * Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
- * Results do not depend on it.
- */
-export function setNumThreads(n: Int): void;
-/**
- * Returns the number of threads that an operator may use. Initially it is the first number of the
- * environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
- * its affinity and the quota of its control group.
- */
-export function getNumThreads(): Int;
-/**
- * Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
- * uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11 significant
- * bits. Products on the CPU are not affected.
- */
-export function setFloat32MatmulPrecision(precision: string): void;
-/**
- * Returns the precision that `setFloat32MatmulPrecision` has set.
- */
-export function getFloat32MatmulPrecision(): string;
-/**
- * Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
- * variable LIBTENSOR_CPU can select a lower one.
- */
-export function cpuTier(): string;
-/**
- * Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
- * the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
- * intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
- * `refused` (an error).
- */
-export function dispatchTable(name: string): string;
-/**
  * Returns whether the single element of `input` is nonzero. A tensor with several elements, or
  * none, is an error.
  *
@@ -13076,38 +12974,6 @@ export function dirichletGrad(x: TensorLike, alpha: TensorLike, total: TensorLik
 /** Asynchronous `dirichletGrad`, executed off the event loop. */
 export function dirichletGradAsync(x: TensorLike, options: { alpha: TensorLike; total: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function dirichletGradAsync(x: TensorLike, alpha: TensorLike, total: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
- * Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
- */
-export function manualSeed(seed: Int): void;
-/**
- * Returns the default generator, which random functions use if none is given (new reference).
- */
-export function defaultGenerator(): Generator;
-/**
- * Returns the default generator of a device (new reference). That of a CUDA device is a philox
- * generator, which `manualSeed` resets too.
- */
-export function defaultGenerator(device: Device): Generator;
-/**
- * Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
- * algorithm:
- * - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
- *   CPU uses it.
- * - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
- *   3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
- *   the index of the element, and not on threads, strides or processor.
- *
- * The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
- * float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
- * call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
- * computed as with mt19937, except that normal numbers are always computed in blocks of 16.
- * `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
- * consume words sequentially.
- *
- * Default: `engine` 'mt19937'.
- */
-export function generatorNew(options?: { device?: Device | null; engine?: 'mt19937' | 'philox' }): Generator;
 /**
  * Computes the sum of the elements over `dim`. `dim` is one dimension or a list; by default, or if
  * it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
@@ -13873,6 +13739,140 @@ export function logSoftmax(input: TensorLike, dim: Int | string, dtype: DType | 
 export function logSoftmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Sets the default dtype: that of floating-point scalars, and of factory functions without a
+ * `dtype`. It must be a floating-point dtype.
+ */
+export function setDefaultDtype(d: DType): void;
+/**
+ * Returns the default dtype: that of floating-point scalars, and of factory functions without a
+ * `dtype`. It is float32 initially.
+ */
+export function getDefaultDtype(): DType;
+/**
+ * Sets the default device of factory functions for the calling thread. Other threads, including
+ * those that start later, are unaffected. The device need not be available; factory functions
+ * return an error if it is not. Without a device, the default is the CPU.
+ */
+export function setDefaultDevice(device: Device): void;
+/**
+ * Returns the default device of factory functions of the calling thread: initially the CPU.
+ */
+export function getDefaultDevice(): Device;
+/**
+ * Enables or disables autograd for the calling thread. Other threads, including those that start
+ * later, are unaffected.
+ */
+export function setGradEnabled(enabled: boolean): void;
+/**
+ * Returns whether autograd is enabled in the calling thread; initially true.
+ */
+export function isGradEnabled(): boolean;
+/**
+ * Enables or disables inference mode for the calling thread: operations are not added to the
+ * autograd graph, and the tensors that they create cannot be used in one. Sets `setGradEnabled` to
+ * the opposite.
+ */
+export function setInferenceMode(enabled: boolean): void;
+/**
+ * Returns whether the calling thread is in inference mode.
+ */
+export function isInferenceModeEnabled(): boolean;
+/**
+ * Enables or disables autocast (mixed precision) for the calling thread on devices of a type, "cpu"
+ * or "cuda". Under autocast, operators such as matrix products and convolutions convert
+ * floating-point arguments to the dtype of `setAutocastDtype`, and operators such as losses convert
+ * them to float32; float64 is not converted. In-place calls and calls with `out` are not affected.
+ */
+export function setAutocastEnabled(deviceType: string, options: { enabled: boolean }): void;
+export function setAutocastEnabled(deviceType: string, enabled: boolean): void;
+/**
+ * Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
+ */
+export function isAutocastEnabled(deviceType: string): boolean;
+/**
+ * Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
+ * of a type, "cpu" or "cuda".
+ */
+export function setAutocastDtype(deviceType: string, options: { dtype: DType }): void;
+export function setAutocastDtype(deviceType: string, dtype: DType): void;
+/**
+ * Returns the dtype of lower precision to which autocast converts in the calling thread, for
+ * devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
+ */
+export function getAutocastDtype(deviceType: string): DType;
+/**
+ * Enables or disables, for the calling thread, the cache of converted float32 parameters of
+ * autocast. Only calls between `autocastIncrementNesting` and the last `autocastDecrementNesting`
+ * use the cache.
+ */
+export function setAutocastCacheEnabled(enabled: boolean): void;
+/**
+ * Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
+ * thread.
+ */
+export function isAutocastCacheEnabled(): boolean;
+/**
+ * Increments the number of autocast contexts of the calling thread, and returns it.
+ */
+export function autocastIncrementNesting(): Int;
+/**
+ * Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
+ * `clearAutocastCache`.
+ */
+export function autocastDecrementNesting(): Int;
+/**
+ * Releases the converted copies of parameters that autocast has cached.
+ */
+export function clearAutocastCache(): void;
+/**
+ * Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
+ * available. The string ends at a NUL character.
+ */
+export function parseDevice(text: string): Device;
+/**
+ * Sets whether warnings that are issued once by default are issued at every occurrence, on all
+ * threads. docs/warnings.md lists them.
+ */
+export function setWarnAlways(b: boolean): void;
+/**
+ * Returns whether warnings that are otherwise reported once are reported at every occurrence, as
+ * `setWarnAlways` sets.
+ */
+export function isWarnAlwaysEnabled(): boolean;
+/**
+ * Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
+ * Results do not depend on it.
+ */
+export function setNumThreads(n: Int): void;
+/**
+ * Returns the number of threads that an operator may use. Initially it is the first number of the
+ * environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
+ * its affinity and the quota of its control group.
+ */
+export function getNumThreads(): Int;
+/**
+ * Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
+ * uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11 significant
+ * bits. Products on the CPU are not affected.
+ */
+export function setFloat32MatmulPrecision(precision: string): void;
+/**
+ * Returns the precision that `setFloat32MatmulPrecision` has set.
+ */
+export function getFloat32MatmulPrecision(): string;
+/**
+ * Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
+ * variable LIBTENSOR_CPU can select a lower one.
+ */
+export function cpuTier(): string;
+/**
+ * Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
+ * the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
+ * intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
+ * `refused` (an error).
+ */
+export function dispatchTable(name: string): string;
 /**
  * Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
  * values and their indices in `input`. The sort is stable; NaN is treated as the largest value.

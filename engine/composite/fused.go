@@ -78,7 +78,7 @@ func (f *fused) check(t *tensor.Tensor, written bool) error {
 	if !written || !f.c.Recording() {
 		return nil
 	}
-	if wanted, err := f.c.RequiresGrad(t); err != nil || wanted {
+	if wanted, err := dispatch.Autograd.RequiresGrad(f.c, t); err != nil || wanted {
 		return cmp.Or(err, status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", f.op))
 	}
 	return nil

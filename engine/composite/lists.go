@@ -200,11 +200,11 @@ func (l *list) writable(to *tensor.Tensor) error {
 	if to.Keys()&tensor.Gradient == 0 || !l.C.Recording() {
 		return nil
 	}
-	wanted, err := l.C.RequiresGrad(to)
+	wanted, err := dispatch.Autograd.RequiresGrad(l.C, to)
 	if err != nil || !wanted {
 		return err
 	}
-	if leaf, err := l.C.IsLeaf(to); err != nil || !leaf {
+	if leaf, err := dispatch.Autograd.IsLeaf(l.C, to); err != nil || !leaf {
 		return err
 	}
 	return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", l.Op)

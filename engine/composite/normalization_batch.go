@@ -24,12 +24,12 @@ func (s *scope) checkRunning(r running, used bool) {
 			return
 		}
 		name := []string{"running_mean", "running_var"}[i]
-		if wanted, err := s.C.RequiresGrad(t); err != nil {
+		if wanted, err := dispatch.Autograd.RequiresGrad(s.C, t); err != nil {
 			s.Fail(err)
 		} else if wanted {
 			s.Failf("%s is written to, so it must not require grad", name)
 		}
-		if made, err := s.C.IsInference(t); err != nil || made && !s.C.Inferring() {
+		if made, err := dispatch.Autograd.IsInference(s.C, t); err != nil || made && !s.C.Inferring() {
 			s.Fail(err)
 			s.Failf("%s is an inference tensor, which cannot be written to outside of inference mode; clone() it", name)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
-	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -60,13 +59,11 @@ func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
 	return k
 }
 
-// composed are the operators of engine/composite, recorded those of engine/autograd, parted those of engine/sparse and quantized those of
-// engine/quantized, which import this package.
-var composed, recorded, parted, quantized Backend
+// composed are the operators of engine/composite, parted those of engine/sparse and quantized those of engine/quantized, which import this package.
+var composed, parted, quantized Backend
 
-// Compose, Record, Part and Quantize set them, when the program starts.
+// Compose, Part and Quantize set them, when the program starts.
 func Compose(b Backend)  { composed = b }
-func Record(b Backend)   { recorded = b }
 func Part(b Backend)     { parted = b }
 func Quantize(b Backend) { quantized = b }
 
@@ -179,5 +176,3 @@ func BumpVersion(err error, outs ...*tensor.Tensor) {
 		}
 	}
 }
-
-func bumpStorageVersion(s *storage.Storage) { s.BumpVersion() }

@@ -36,57 +36,6 @@ type Backend struct {
 	Addcmul                                  func(c Context, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error)
 	Addcdiv                                  func(c Context, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error)
 	Lerp                                     func(c Context, out, self, end, weight *tensor.Tensor) (*tensor.Tensor, error)
-	SetRequiresGrad                          func(c Context, self *tensor.Tensor, on bool) error
-	RequiresGrad                             func(c Context, self *tensor.Tensor) (bool, error)
-	IsLeaf                                   func(c Context, self *tensor.Tensor) (bool, error)
-	OutputNr                                 func(c Context, self *tensor.Tensor) (int64, error)
-	GradFnName                               func(c Context, self *tensor.Tensor) (string, error)
-	Grad                                     func(c Context, self *tensor.Tensor) (*tensor.Tensor, error)
-	SetGrad                                  func(c Context, self, grad *tensor.Tensor) error
-	SetData                                  func(c Context, self, data *tensor.Tensor) error
-	RetainGrad                               func(c Context, self *tensor.Tensor) error
-	RetainsGrad                              func(c Context, self *tensor.Tensor) (bool, error)
-	DetachInplace                            func(c Context, self *tensor.Tensor) error
-	Backward                                 func(c Context, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error
-	AutogradGrad                             func(c Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error)
-	GraphReads                               func(c Context, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error)
-	GraphWrites                              func(c Context, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error)
-	GradFn                                   func(c Context, self *tensor.Tensor) (tensor.Node, error)
-	GradientEdge                             func(c Context, self *tensor.Tensor) (tensor.Node, int64, error)
-	NodeName                                 func(c Context, self tensor.Node) (string, error)
-	NodeId                                   func(c Context, self tensor.Node) (int64, error)
-	NodeWeak                                 func(c Context, self tensor.Node) (tensor.Node, error)
-	NodeEdges                                func(c Context, self tensor.Node) (int64, error)
-	NodeEdge                                 func(c Context, self tensor.Node, i int64) (tensor.Node, int64, error)
-	NodeVariable                             func(c Context, self tensor.Node) (*tensor.Tensor, error)
-	NodeResult                               func(c Context, self tensor.Node, output int64) (*tensor.Tensor, error)
-	NodeSaved                                func(c Context, self tensor.Node) ([]*tensor.Tensor, error)
-	NodeSavedNames                           func(c Context, self tensor.Node) (string, error)
-	NodeSavedAs                              func(c Context, self tensor.Node, name string) ([]*tensor.Tensor, error)
-	NodePackSaved                            func(c Context, self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error
-	NodeCall                                 func(c Context, self tensor.Node, grads []*tensor.Tensor) ([]*tensor.Tensor, error)
-	NodeSetContext                           func(c Context, self tensor.Node, data, deleter uintptr) error
-	NodeContext                              func(c Context, self tensor.Node) (uintptr, error)
-	RegisterHook                             func(c Context, self *tensor.Tensor, function, data, deleter uintptr) (int64, error)
-	RegisterMultiGradHook                    func(c Context, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error)
-	RegisterPostAccumulateGradHook           func(c Context, self *tensor.Tensor, function, data, deleter uintptr) (int64, error)
-	NodeRegisterHook                         func(c Context, self tensor.Node, function, data, deleter uintptr) (int64, error)
-	NodeRegisterPrehook                      func(c Context, self tensor.Node, function, data, deleter uintptr) (int64, error)
-	RemoveHook                               func(c Context, number int64) error
-	PushSavedTensorsHooks                    func(c Context, pack, unpack, drop, data, deleter uintptr) error
-	PopSavedTensorsHooks                     func(c Context) error
-	RecordFunction                           func(c Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error)
-	RecordFunctionWeak                       func(c Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error)
-	GetVersion                               func(c Context, self *tensor.Tensor) (int64, error)
-	IncrementVersion                         func(c Context, self *tensor.Tensor) error
-	SetDetectAnomaly                         func(c Context, enabled, checkNan bool) error
-	IsAnomalyEnabled                         func(c Context) (bool, error)
-	IsAnomalyCheckNanEnabled                 func(c Context) (bool, error)
-	SetAnomalyWatcher                        func(c Context, function, data uintptr) error
-	NewHandle                                func(c Context, self *tensor.Tensor) (*tensor.Tensor, error)
-	IsGrad                                   func(c Context, self, other *tensor.Tensor) (bool, error)
-	Untracked                                func(c Context, self *tensor.Tensor) (*tensor.Tensor, error)
-	IsInference                              func(c Context, self *tensor.Tensor) (bool, error)
 	Eq                                       func(c Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Ne                                       func(c Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	Lt                                       func(c Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)

@@ -228,7 +228,7 @@ func (c Context) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error
 		if err != nil {
 			return nil, err
 		}
-		if err := c.SetRequiresGrad(t, true); err != nil {
+		if err := Autograd.SetRequiresGrad(c, t, true); err != nil {
 			t.Release()
 			return nil, err
 		}

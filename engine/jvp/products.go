@@ -46,7 +46,7 @@ func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
 	each := p.Track(dispatch.Spread(p.c.Around(p.level), t, p.mapped))
 	r.spread = r.spread || len(around(each)) != len(around(t))
 	t = each
-	inferred, err := p.c.IsInference(t)
+	inferred, err := dispatch.Autograd.IsInference(p.c, t)
 	p.Check(err)
 	if inferred {
 		t = p.Track(r.c.Clone(t, shape.Preserve))
@@ -112,7 +112,7 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 	}
 	slopes = []*tensor.Tensor{nil}
 	for i, input := range r.inputs {
-		slopes = p.sum(slopes, p.TrackAll(r.c.AutogradGrad([]*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.create, true, false)))
+		slopes = p.sum(slopes, p.TrackAll(dispatch.Autograd.Grad(r.c, []*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.create, true, false)))
 	}
 	return p.made(r), slopes
 }
@@ -133,14 +133,14 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 			continue
 		}
 		vector := p.Track(r.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
-		p.Check(r.c.SetRequiresGrad(vector, true))
+		p.Check(dispatch.Autograd.SetRequiresGrad(r.c, vector, true))
 		tensor.HideLeaf(vector.Behind())
 		at, results, vectors = append(at, k), append(results, t), append(vectors, vector)
 	}
 	if len(results) == 0 {
 		return p.made(r), slopes
 	}
-	rows := p.TrackAll(r.c.AutogradGrad(results, r.inputs, vectors, ops.True, true, true, false))
+	rows := p.TrackAll(dispatch.Autograd.Grad(r.c, results, r.inputs, vectors, ops.True, true, true, false))
 	var live, tangents []*tensor.Tensor
 	for i, row := range rows {
 		if row != nil && row.SlopeWanted() {
@@ -150,7 +150,7 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 	if len(live) == 0 {
 		return p.made(r), slopes
 	}
-	for i, slope := range p.TrackAll(r.c.AutogradGrad(live, vectors, tangents, ops.True, r.create, true, false)) {
+	for i, slope := range p.TrackAll(dispatch.Autograd.Grad(r.c, live, vectors, tangents, ops.True, r.create, true, false)) {
 		slopes[at[i]] = slope
 	}
 	return p.made(r), slopes

@@ -211,9 +211,9 @@ func TestWindowsWithoutMemory(t *testing.T) {
 	defer storage.SetLimit(0)
 	for i := range int64(40) {
 		before := held()
-		require.NoError(t, ctx.FailAllocation(i+1))
+		require.NoError(t, ops.FailAllocation(i+1))
 		y, err := ctx.KaiserWindow(9, true, 12, dtype.Float32, tensor.NoLayout, device.Host)
-		require.NoError(t, ctx.FailAllocation(0))
+		require.NoError(t, ops.FailAllocation(0))
 		if err == nil {
 			y.Release()
 			return

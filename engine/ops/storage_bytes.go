@@ -36,7 +36,15 @@ func StorageId(self *storage.Storage) (int64, error) {
 
 // StorageResize changes the size in bytes.
 func StorageResize(self *storage.Storage, nbytes int64) error {
-	return self.Resize("storage_resize_", nbytes)
+	return bumpVersion(self, self.Resize("storage_resize_", nbytes))
+}
+
+// bumpVersion increments the version of a storage that was written to without an error, and returns the error.
+func bumpVersion(written *storage.Storage, err error) error {
+	if err == nil {
+		written.BumpVersion()
+	}
+	return err
 }
 
 // StorageResizable reports whether StorageResize can change the size.
@@ -97,7 +105,7 @@ func StorageFill(self *storage.Storage, value int64) error {
 	defer s.Close()
 	bytes := s.changed(self)
 	s.Do(func() error { return fillWith(bytes, dtype.IntScalar(int64(byte(value)))) })
-	return s.Err
+	return bumpVersion(self, s.Err)
 }
 
 // StorageCopy copies the bytes of source.
@@ -109,7 +117,7 @@ func StorageCopy(self, source *storage.Storage) error {
 	}
 	to, from := s.changed(self), s.elements(source, dtype.Uint8)
 	s.Do(func() error { return assign(s.Op, to, from) })
-	return s.Err
+	return bumpVersion(self, s.Err)
 }
 
 // StorageByteswap reverses the bytes of every element of d; those of complex elements part by part.
@@ -124,18 +132,18 @@ func StorageByteswap(self *storage.Storage, d dtype.DType) error {
 	}
 	bytes, size := s.changed(self), d.Stored().ToReal().Size()
 	if s.Err != nil || !backend.Known(bytes) {
-		return s.Err
+		return bumpVersion(self, s.Err)
 	}
 	old, err := backend.On(bytes).Read(s.Op, bytes)
 	if err != nil {
 		return err
 	}
-	return backend.On(bytes).Write(s.Op, backend.Writing{To: bytes, Set: func(to []byte) {
+	return bumpVersion(self, backend.On(bytes).Write(s.Op, backend.Writing{To: bytes, Set: func(to []byte) {
 		copy(to, old)
 		for element := range slices.Chunk(to, int(size)) {
 			slices.Reverse(element)
 		}
-	}})
+	}}))
 }
 
 // StorageToString prints bytes, or elements of d.

@@ -39,6 +39,9 @@ func (o *Operator) checkWords() error {
 	if !slices.Contains(Categories, o.Category) {
 		return fmt.Errorf("category %q is not one of %v", o.Category, Categories)
 	}
+	if o.Runtime && (o.Kernel != "" || o.Derivatives.Composed != "" || len(o.Derivatives.Of) > 0 || !slices.Equal(o.Variants, []string{"function"})) {
+		return fmt.Errorf("a function of the runtime has no kernel, no derivatives and no variant but function")
+	}
 	if _, ok := DTypeSets[o.DTypes]; !ok {
 		return fmt.Errorf("dtypes %q is not a known set", o.DTypes)
 	}

@@ -12,13 +12,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Load reads every entry of schema/operators in the folder engine, in the order of file names and of entries in a file, and holds
+// RuntimeDir is the folder, in engine, of the schemas of the runtime: functions that are called like operators, but do not depend on the kinds of
+// tensors, so that the dispatcher does not know them.
+const RuntimeDir = "schema/runtime"
+
+// Load reads the schemas of operators and of the runtime in the folder engine, in the order of file names and of entries in a file, and holds
 // them to the kernels there.
 func Load(engine string) ([]*Operator, error) {
 	files, err := filepath.Glob(filepath.Join(engine, "schema/operators/*.yaml"))
 	if err != nil {
 		return nil, err
 	}
+	runtime, err := filepath.Glob(filepath.Join(engine, RuntimeDir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, runtime...)
+	slices.SortStableFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
 	kernels, err := readKernels(filepath.Join(engine, Units))
 	if err != nil {
 		return nil, err
@@ -78,6 +88,7 @@ func read(file string) ([]*Operator, error) {
 		o, err := decode(&list[i])
 		o.file = file
 		o.Family = strings.TrimSuffix(filepath.Base(file), ".yaml")
+		o.Runtime = strings.HasSuffix(filepath.Dir(file), RuntimeDir)
 		made := []*Operator{o}
 		if err == nil && o.EachOf != "" {
 			o.Name = o.Func

@@ -1,4 +1,4 @@
-// Package schema reads the operator schemas in operators/*.yaml, the only source of every operator's signature, names,
+// Package schema reads the schemas in operators/*.yaml and runtime/*.yaml, the only source of every operator's signature, names,
 // dtypes and documentation. Package generate writes the C header, the exports and the bindings from them.
 package schema
 
@@ -43,6 +43,7 @@ type Operator struct {
 	file     string
 	copied   *Operator // the entry that copy_of names
 	Family   string    `yaml:"-"` // the file's name
+	Runtime  bool      `yaml:"-"` // a function of the runtime, see RuntimeDir
 	Name     string    `yaml:"-"` // add
 	Overload string    `yaml:"-"` // dim in max.dim
 	Args     []Arg     `yaml:"-"`

@@ -20,8 +20,14 @@ const units = `LT_UNIT(some){
 
 func load(t *testing.T, text string) ([]*schema.Operator, error) {
 	t.Helper()
+	return loadFrom(t, "schema/operators", text)
+}
+
+// loadFrom is load with the folder of the entries.
+func loadFrom(t *testing.T, folder, text string) ([]*schema.Operator, error) {
+	t.Helper()
 	engine := t.TempDir()
-	for file, text := range map[string]string{"schema/operators/family.yaml": text, schema.Units + "/some.h": units} {
+	for file, text := range map[string]string{folder + "/family.yaml": text, schema.Units + "/some.h": units} {
 		file = filepath.Join(engine, file)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -57,6 +63,19 @@ func TestSignature(t *testing.T) {
 	assert.True(t, ops[0].Args[0].Mutated)
 	assert.Equal(t, []int{1}, ops[0].Operands())
 	assert.Empty(t, ops[0].Returns)
+}
+
+func TestRuntimeFunctionsAreMarked(t *testing.T) {
+	text := entry("f(Storage self) -> int\n  dtypes: none\n  category: storage")
+	for folder, runtime := range map[string]bool{"schema/operators": false, schema.RuntimeDir: true} {
+		ops, err := loadFrom(t, folder, text)
+		require.NoError(t, err)
+		assert.Equal(t, runtime, ops[0].Runtime)
+	}
+	for _, field := range []string{"variants: [function, method]", "kernel: up", "derivatives: {self: result}"} {
+		_, err := loadFrom(t, schema.RuntimeDir, entry("f(Tensor self) -> Tensor\n  "+field))
+		assert.ErrorContains(t, err, "a function of the runtime has no kernel, no derivatives and no variant but function")
+	}
 }
 
 // Every invalid schema is an error with the file, the operator and the problem.

@@ -3738,6 +3738,107 @@ inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_hypot_out(self.get(), other.get(), out.get()));
 }
 
+// Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
+inline void manual_seed(Int seed) {
+  detail::check(::tensor_manual_seed(seed));
+}
+
+// Returns the default generator, which random functions use if none is given (new reference).
+inline Generator default_generator() {
+  detail::Result<Generator> out;
+  detail::check(::tensor_default_generator(out.put()));
+  return out.take();
+}
+
+// Returns the default generator of a device (new reference). That of a CUDA device is a philox
+// generator, which `manual_seed` resets too.
+inline Generator default_generator(const Device &device) {
+  detail::Result<Generator> out;
+  detail::check(::tensor_default_generator_device(device, out.put()));
+  return out.take();
+}
+
+// Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
+// algorithm:
+// - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
+//   CPU uses it.
+// - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+//   3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
+//   the index of the element, and not on threads, strides or processor.
+//
+// The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
+// float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
+// call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
+// computed as with mt19937, except that normal numbers are always computed in blocks of 16.
+// `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
+// consume words sequentially.
+inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const Text &engine = "mt19937") {
+  detail::Result<Generator> out;
+  detail::check(::tensor_generator_new(detail::get(device), detail::text("generator_new: engine", engine), out.put()));
+  return out.take();
+}
+
+// Sets the seed of the generator, and resets it. A negative seed is its two's complement.
+inline void generator_manual_seed(const Generator &self, Int seed) {
+  detail::check(::tensor_generator_manual_seed(self.get(), seed));
+}
+
+// Sets the seed of the generator to a random number of the operating system, and returns it.
+inline int64_t generator_seed(const Generator &self) {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_generator_seed(self.get(), out.put()));
+  return out.take();
+}
+
+// Returns the seed that was last set.
+inline int64_t generator_initial_seed(const Generator &self) {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_generator_initial_seed(self.get(), out.put()));
+  return out.take();
+}
+
+// Returns the algorithm of the generator: "mt19937" or "philox".
+inline std::string generator_engine(const Generator &self) {
+  detail::Result<std::string> out;
+  detail::check(::tensor_generator_engine(self.get(), out.put()));
+  return out.take();
+}
+
+// Returns the device of the generator. A philox generator of the CPU supports all devices.
+inline Device generator_device(const Generator &self) {
+  detail::Result<Device> out;
+  detail::check(::tensor_generator_device(self.get(), out.put()));
+  return out.take();
+}
+
+// Returns a copy of the generator with the same algorithm and state (new reference).
+inline Generator generator_clone(const Generator &self) {
+  detail::Result<Generator> out;
+  detail::check(::tensor_generator_clone(self.get(), out.put()));
+  return out.take();
+}
+
+// Returns the offset of a philox generator: the number of 32-bit words before the next one. An
+// error for mt19937.
+inline int64_t generator_get_offset(const Generator &self) {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_generator_get_offset(self.get(), out.put()));
+  return out.take();
+}
+
+// Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62.
+inline void generator_set_offset(const Generator &self, Int offset) {
+  detail::check(::tensor_generator_set_offset(self.get(), offset));
+}
+
+// Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for mt19937;
+// 16 bytes for philox, the seed and the offset.
+inline Tensor generator_get_state(const Generator &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_generator_get_state(self.get(), out.put()));
+  return out.take();
+}
+
 // Indexes a tensor: `self[index]`. Integers, slices, new axes and the ellipsis return a view (basic
 // indexing). Integer tensors and masks (bool or uint8, of any number of dimensions) return a copy
 // (advanced indexing): they are broadcast, and their dimensions replace the indexed ones if these
@@ -9735,195 +9836,6 @@ inline bool can_cast(Constant<Dtype> from_, Constant<Dtype> to) {
   return out.take();
 }
 
-// Sets the default dtype: that of floating-point scalars, and of factory functions without a
-// `dtype`. It must be a floating-point dtype.
-inline void set_default_dtype(Constant<Dtype> d) {
-  detail::check(::tensor_set_default_dtype(d));
-}
-
-// Returns the default dtype: that of floating-point scalars, and of factory functions without a
-// `dtype`. It is float32 initially.
-inline Dtype get_default_dtype() {
-  detail::Result<Dtype> out;
-  detail::check(::tensor_get_default_dtype(out.put()));
-  return out.take();
-}
-
-// Sets the default device of factory functions for the calling thread. Other threads, including
-// those that start later, are unaffected. The device need not be available; factory functions
-// return an error if it is not. Without a device, the default is the CPU.
-inline void set_default_device(const Device &device) {
-  detail::check(::tensor_set_default_device(device));
-}
-
-// Returns the default device of factory functions of the calling thread: initially the CPU.
-inline Device get_default_device() {
-  detail::Result<Device> out;
-  detail::check(::tensor_get_default_device(out.put()));
-  return out.take();
-}
-
-// Enables or disables autograd for the calling thread. Other threads, including those that start
-// later, are unaffected.
-inline void set_grad_enabled(Bool enabled) {
-  detail::check(::tensor_set_grad_enabled(enabled));
-}
-
-// Returns whether autograd is enabled in the calling thread; initially true.
-inline bool is_grad_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_grad_enabled(out.put()));
-  return out.take();
-}
-
-// Enables or disables inference mode for the calling thread: operations are not added to the
-// autograd graph, and the tensors that they create cannot be used in one. Sets `set_grad_enabled`
-// to the opposite.
-inline void set_inference_mode(Bool enabled) {
-  detail::check(::tensor_set_inference_mode(enabled));
-}
-
-// Returns whether the calling thread is in inference mode.
-inline bool is_inference_mode_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_inference_mode_enabled(out.put()));
-  return out.take();
-}
-
-// Enables or disables autocast (mixed precision) for the calling thread on devices of a type, "cpu"
-// or "cuda". Under autocast, operators such as matrix products and convolutions convert
-// floating-point arguments to the dtype of `set_autocast_dtype`, and operators such as losses
-// convert them to float32; float64 is not converted. In-place calls and calls with `out` are not
-// affected.
-inline void set_autocast_enabled(const Text &device_type, Bool enabled) {
-  detail::check(::tensor_set_autocast_enabled(detail::text("set_autocast_enabled: device_type", device_type), enabled));
-}
-
-// Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
-inline bool is_autocast_enabled(const Text &device_type) {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_autocast_enabled(detail::text("is_autocast_enabled: device_type", device_type), out.put()));
-  return out.take();
-}
-
-// Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
-// of a type, "cpu" or "cuda".
-inline void set_autocast_dtype(const Text &device_type, Constant<Dtype> dtype) {
-  detail::check(::tensor_set_autocast_dtype(detail::text("set_autocast_dtype: device_type", device_type), dtype));
-}
-
-// Returns the dtype of lower precision to which autocast converts in the calling thread, for
-// devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
-inline Dtype get_autocast_dtype(const Text &device_type) {
-  detail::Result<Dtype> out;
-  detail::check(::tensor_get_autocast_dtype(detail::text("get_autocast_dtype: device_type", device_type), out.put()));
-  return out.take();
-}
-
-// Enables or disables, for the calling thread, the cache of converted float32 parameters of
-// autocast. Only calls between `autocast_increment_nesting` and the last
-// `autocast_decrement_nesting` use the cache.
-inline void set_autocast_cache_enabled(Bool enabled) {
-  detail::check(::tensor_set_autocast_cache_enabled(enabled));
-}
-
-// Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
-// thread.
-inline bool is_autocast_cache_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_autocast_cache_enabled(out.put()));
-  return out.take();
-}
-
-// Increments the number of autocast contexts of the calling thread, and returns it.
-inline int64_t autocast_increment_nesting() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_autocast_increment_nesting(out.put()));
-  return out.take();
-}
-
-// Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
-// `clear_autocast_cache`.
-inline int64_t autocast_decrement_nesting() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_autocast_decrement_nesting(out.put()));
-  return out.take();
-}
-
-// Releases the converted copies of parameters that autocast has cached.
-inline void clear_autocast_cache() {
-  detail::check(::tensor_clear_autocast_cache());
-}
-
-// Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
-// available. The string ends at a NUL character.
-inline Device parse_device(const Text &text) {
-  detail::Result<Device> out;
-  detail::check(::tensor_parse_device(detail::text("parse_device: text", text), out.put()));
-  return out.take();
-}
-
-// Sets whether warnings that are issued once by default are issued at every occurrence, on all
-// threads. docs/warnings.md lists them.
-inline void set_warn_always(Bool b) {
-  detail::check(::tensor_set_warn_always(b));
-}
-
-// Returns whether warnings that are otherwise reported once are reported at every occurrence, as
-// `set_warn_always` sets.
-inline bool is_warn_always_enabled() {
-  detail::Result<bool> out;
-  detail::check(::tensor_is_warn_always_enabled(out.put()));
-  return out.take();
-}
-
-// Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
-// Results do not depend on it.
-inline void set_num_threads(Int n) {
-  detail::check(::tensor_set_num_threads(n));
-}
-
-// Returns the number of threads that an operator may use. Initially it is the first number of the
-// environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
-// its affinity and the quota of its control group.
-inline int64_t get_num_threads() {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_get_num_threads(out.put()));
-  return out.take();
-}
-
-// Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
-// uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11 significant
-// bits. Products on the CPU are not affected.
-inline void set_float32_matmul_precision(const Text &precision) {
-  detail::check(::tensor_set_float32_matmul_precision(detail::text("set_float32_matmul_precision: precision", precision)));
-}
-
-// Returns the precision that `set_float32_matmul_precision` has set.
-inline std::string get_float32_matmul_precision() {
-  detail::Result<std::string> out;
-  detail::check(::tensor_get_float32_matmul_precision(out.put()));
-  return out.take();
-}
-
-// Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
-// variable LIBTENSOR_CPU can select a lower one.
-inline std::string cpu_tier() {
-  detail::Result<std::string> out;
-  detail::check(::tensor_cpu_tier(out.put()));
-  return out.take();
-}
-
-// Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
-// the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
-// intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-// `refused` (an error).
-inline std::string dispatch_table(const Text &name) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_dispatch_table(detail::text("dispatch_table: name", name), out.put()));
-  return out.take();
-}
-
 // Returns whether the single element of `self` is nonzero. A tensor with several elements, or none,
 // is an error.
 inline bool is_nonzero(const Tensor &self) {
@@ -10240,107 +10152,6 @@ inline Tensor log_normal_(const Tensor &self, Real mean = 1, Real std = 2, const
 inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_geometric_(self.get(), p, detail::get(generator)));
   return self;
-}
-
-// Sets the seed of the default generators of the CPU and of CUDA devices, and resets them.
-inline void manual_seed(Int seed) {
-  detail::check(::tensor_manual_seed(seed));
-}
-
-// Returns the default generator, which random functions use if none is given (new reference).
-inline Generator default_generator() {
-  detail::Result<Generator> out;
-  detail::check(::tensor_default_generator(out.put()));
-  return out.take();
-}
-
-// Returns the default generator of a device (new reference). That of a CUDA device is a philox
-// generator, which `manual_seed` resets too.
-inline Generator default_generator(const Device &device) {
-  detail::Result<Generator> out;
-  detail::check(::tensor_default_generator_device(device, out.put()));
-  return out.take();
-}
-
-// Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
-// algorithm:
-// - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
-//   CPU uses it.
-// - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
-//   3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
-//   the index of the element, and not on threads, strides or processor.
-//
-// The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
-// float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
-// call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
-// computed as with mt19937, except that normal numbers are always computed in blocks of 16.
-// `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
-// consume words sequentially.
-inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const Text &engine = "mt19937") {
-  detail::Result<Generator> out;
-  detail::check(::tensor_generator_new(detail::get(device), detail::text("generator_new: engine", engine), out.put()));
-  return out.take();
-}
-
-// Sets the seed of the generator, and resets it. A negative seed is its two's complement.
-inline void generator_manual_seed(const Generator &self, Int seed) {
-  detail::check(::tensor_generator_manual_seed(self.get(), seed));
-}
-
-// Sets the seed of the generator to a random number of the operating system, and returns it.
-inline int64_t generator_seed(const Generator &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_generator_seed(self.get(), out.put()));
-  return out.take();
-}
-
-// Returns the seed that was last set.
-inline int64_t generator_initial_seed(const Generator &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_generator_initial_seed(self.get(), out.put()));
-  return out.take();
-}
-
-// Returns the algorithm of the generator: "mt19937" or "philox".
-inline std::string generator_engine(const Generator &self) {
-  detail::Result<std::string> out;
-  detail::check(::tensor_generator_engine(self.get(), out.put()));
-  return out.take();
-}
-
-// Returns the device of the generator. A philox generator of the CPU supports all devices.
-inline Device generator_device(const Generator &self) {
-  detail::Result<Device> out;
-  detail::check(::tensor_generator_device(self.get(), out.put()));
-  return out.take();
-}
-
-// Returns a copy of the generator with the same algorithm and state (new reference).
-inline Generator generator_clone(const Generator &self) {
-  detail::Result<Generator> out;
-  detail::check(::tensor_generator_clone(self.get(), out.put()));
-  return out.take();
-}
-
-// Returns the offset of a philox generator: the number of 32-bit words before the next one. An
-// error for mt19937.
-inline int64_t generator_get_offset(const Generator &self) {
-  detail::Result<int64_t> out;
-  detail::check(::tensor_generator_get_offset(self.get(), out.put()));
-  return out.take();
-}
-
-// Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62.
-inline void generator_set_offset(const Generator &self, Int offset) {
-  detail::check(::tensor_generator_set_offset(self.get(), offset));
-}
-
-// Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for mt19937;
-// 16 bytes for philox, the seed and the offset.
-inline Tensor generator_get_state(const Generator &self) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_generator_get_state(self.get(), out.put()));
-  return out.take();
 }
 
 // Restores a state returned by `generator_get_state` of a generator of the same algorithm.
@@ -11159,6 +10970,195 @@ inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype
 
 inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+}
+
+// Sets the default dtype: that of floating-point scalars, and of factory functions without a
+// `dtype`. It must be a floating-point dtype.
+inline void set_default_dtype(Constant<Dtype> d) {
+  detail::check(::tensor_set_default_dtype(d));
+}
+
+// Returns the default dtype: that of floating-point scalars, and of factory functions without a
+// `dtype`. It is float32 initially.
+inline Dtype get_default_dtype() {
+  detail::Result<Dtype> out;
+  detail::check(::tensor_get_default_dtype(out.put()));
+  return out.take();
+}
+
+// Sets the default device of factory functions for the calling thread. Other threads, including
+// those that start later, are unaffected. The device need not be available; factory functions
+// return an error if it is not. Without a device, the default is the CPU.
+inline void set_default_device(const Device &device) {
+  detail::check(::tensor_set_default_device(device));
+}
+
+// Returns the default device of factory functions of the calling thread: initially the CPU.
+inline Device get_default_device() {
+  detail::Result<Device> out;
+  detail::check(::tensor_get_default_device(out.put()));
+  return out.take();
+}
+
+// Enables or disables autograd for the calling thread. Other threads, including those that start
+// later, are unaffected.
+inline void set_grad_enabled(Bool enabled) {
+  detail::check(::tensor_set_grad_enabled(enabled));
+}
+
+// Returns whether autograd is enabled in the calling thread; initially true.
+inline bool is_grad_enabled() {
+  detail::Result<bool> out;
+  detail::check(::tensor_is_grad_enabled(out.put()));
+  return out.take();
+}
+
+// Enables or disables inference mode for the calling thread: operations are not added to the
+// autograd graph, and the tensors that they create cannot be used in one. Sets `set_grad_enabled`
+// to the opposite.
+inline void set_inference_mode(Bool enabled) {
+  detail::check(::tensor_set_inference_mode(enabled));
+}
+
+// Returns whether the calling thread is in inference mode.
+inline bool is_inference_mode_enabled() {
+  detail::Result<bool> out;
+  detail::check(::tensor_is_inference_mode_enabled(out.put()));
+  return out.take();
+}
+
+// Enables or disables autocast (mixed precision) for the calling thread on devices of a type, "cpu"
+// or "cuda". Under autocast, operators such as matrix products and convolutions convert
+// floating-point arguments to the dtype of `set_autocast_dtype`, and operators such as losses
+// convert them to float32; float64 is not converted. In-place calls and calls with `out` are not
+// affected.
+inline void set_autocast_enabled(const Text &device_type, Bool enabled) {
+  detail::check(::tensor_set_autocast_enabled(detail::text("set_autocast_enabled: device_type", device_type), enabled));
+}
+
+// Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
+inline bool is_autocast_enabled(const Text &device_type) {
+  detail::Result<bool> out;
+  detail::check(::tensor_is_autocast_enabled(detail::text("is_autocast_enabled: device_type", device_type), out.put()));
+  return out.take();
+}
+
+// Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
+// of a type, "cpu" or "cuda".
+inline void set_autocast_dtype(const Text &device_type, Constant<Dtype> dtype) {
+  detail::check(::tensor_set_autocast_dtype(detail::text("set_autocast_dtype: device_type", device_type), dtype));
+}
+
+// Returns the dtype of lower precision to which autocast converts in the calling thread, for
+// devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
+inline Dtype get_autocast_dtype(const Text &device_type) {
+  detail::Result<Dtype> out;
+  detail::check(::tensor_get_autocast_dtype(detail::text("get_autocast_dtype: device_type", device_type), out.put()));
+  return out.take();
+}
+
+// Enables or disables, for the calling thread, the cache of converted float32 parameters of
+// autocast. Only calls between `autocast_increment_nesting` and the last
+// `autocast_decrement_nesting` use the cache.
+inline void set_autocast_cache_enabled(Bool enabled) {
+  detail::check(::tensor_set_autocast_cache_enabled(enabled));
+}
+
+// Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
+// thread.
+inline bool is_autocast_cache_enabled() {
+  detail::Result<bool> out;
+  detail::check(::tensor_is_autocast_cache_enabled(out.put()));
+  return out.take();
+}
+
+// Increments the number of autocast contexts of the calling thread, and returns it.
+inline int64_t autocast_increment_nesting() {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_autocast_increment_nesting(out.put()));
+  return out.take();
+}
+
+// Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
+// `clear_autocast_cache`.
+inline int64_t autocast_decrement_nesting() {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_autocast_decrement_nesting(out.put()));
+  return out.take();
+}
+
+// Releases the converted copies of parameters that autocast has cached.
+inline void clear_autocast_cache() {
+  detail::check(::tensor_clear_autocast_cache());
+}
+
+// Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
+// available. The string ends at a NUL character.
+inline Device parse_device(const Text &text) {
+  detail::Result<Device> out;
+  detail::check(::tensor_parse_device(detail::text("parse_device: text", text), out.put()));
+  return out.take();
+}
+
+// Sets whether warnings that are issued once by default are issued at every occurrence, on all
+// threads. docs/warnings.md lists them.
+inline void set_warn_always(Bool b) {
+  detail::check(::tensor_set_warn_always(b));
+}
+
+// Returns whether warnings that are otherwise reported once are reported at every occurrence, as
+// `set_warn_always` sets.
+inline bool is_warn_always_enabled() {
+  detail::Result<bool> out;
+  detail::check(::tensor_is_warn_always_enabled(out.put()));
+  return out.take();
+}
+
+// Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
+// Results do not depend on it.
+inline void set_num_threads(Int n) {
+  detail::check(::tensor_set_num_threads(n));
+}
+
+// Returns the number of threads that an operator may use. Initially it is the first number of the
+// environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
+// its affinity and the quota of its control group.
+inline int64_t get_num_threads() {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_get_num_threads(out.put()));
+  return out.take();
+}
+
+// Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
+// uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11 significant
+// bits. Products on the CPU are not affected.
+inline void set_float32_matmul_precision(const Text &precision) {
+  detail::check(::tensor_set_float32_matmul_precision(detail::text("set_float32_matmul_precision: precision", precision)));
+}
+
+// Returns the precision that `set_float32_matmul_precision` has set.
+inline std::string get_float32_matmul_precision() {
+  detail::Result<std::string> out;
+  detail::check(::tensor_get_float32_matmul_precision(out.put()));
+  return out.take();
+}
+
+// Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
+// variable LIBTENSOR_CPU can select a lower one.
+inline std::string cpu_tier() {
+  detail::Result<std::string> out;
+  detail::check(::tensor_cpu_tier(out.put()));
+  return out.take();
+}
+
+// Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
+// the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
+// intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
+// `refused` (an error).
+inline std::string dispatch_table(const Text &name) {
+  detail::Result<std::string> out;
+  detail::check(::tensor_dispatch_table(detail::text("dispatch_table: name", name), out.put()));
+  return out.take();
 }
 
 // Computes the Bartlett (triangular) window `1 - abs(x)` with x from -1 to 1. The window has `M`

@@ -351,6 +351,9 @@ def test_operator_objects():
     assert "add  kind  kernel: dense" in repr(table)
     with pytest.raises(RuntimeError, match="operator 'nope' does not exist"):
         torch.dispatch.table("nope")
+    for name in ("node_id", "storage_nbytes", "set_num_threads", "generator_seed"):  # functions of the runtime, which do not depend on kinds
+        with pytest.raises(RuntimeError, match=f"operator '{name}' does not exist"):
+            torch.dispatch.table(name)
 
 
 def test_an_element_of_a_channel_has_its_scale():

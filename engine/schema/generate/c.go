@@ -346,6 +346,6 @@ func generateC(out *output, ops []*schema.Operator) error {
 	slices.SortFunc(sorted, func(a, b *schema.Operator) int { return strings.Compare(a.ID(), b.ID()) })
 	out.write("capi/gen_numbers.h", operatorNumbers(sorted))
 	out.write("capi/gen_operators.c", operatorTable(ops, sorted))
-	out.write("capi/gen_calls.go", goCalls(sorted))
+	out.write("capi/gen_calls.go", goCalls(out, sorted))
 	return nil
 }

@@ -40,8 +40,8 @@ func givesMemory(o *schema.Operator) bool {
 }
 
 // goCall returns the function that runs one operator.
-func goCall(o *schema.Operator) string {
-	body := goBody(o)
+func goCall(out *output, o *schema.Operator) string {
+	body := goBody(out, o)
 	if o.Tagged("tracks") {
 		body = "defer f.freeEagerly(); " + body
 	}
@@ -52,8 +52,21 @@ func goCall(o *schema.Operator) string {
 	return fmt.Sprintf("deprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
 }
 
+// goFunction returns the function that implements an operator or a function of the runtime, and adds the context to its arguments if it takes one.
+func goFunction(out *output, o *schema.Operator, args *[]string) string {
+	f := out.runtime[o.GoName()]
+	switch {
+	case f == nil:
+		return "c." + o.GoName()
+	case f.table == "":
+		return "ops." + f.name
+	}
+	*args = slices.Insert(*args, 0, "c")
+	return f.table + "." + f.name
+}
+
 // goBody returns the body of that function.
-func goBody(o *schema.Operator) string {
+func goBody(out *output, o *schema.Operator) string {
 	var args []string
 	writes := o.Has("out") || o.Has("inplace")
 	if writes {
@@ -64,7 +77,7 @@ func goBody(o *schema.Operator) string {
 	for i := range o.Args {
 		args = append(args, goArgument(o, i))
 	}
-	call := fmt.Sprintf("c.%s(%s)", o.GoName(), strings.Join(args, ", "))
+	call := fmt.Sprintf("%s(%s)", goFunction(out, o, &args), strings.Join(args, ", "))
 	if len(o.Returns) == 0 {
 		// Only the arguments marked as mutated change.
 		refresh := ""
@@ -113,11 +126,11 @@ func mixed(o *schema.Operator) bool {
 }
 
 // goCalls returns the table through which lt_enter reaches the engine.
-func goCalls(ops []*schema.Operator) string {
+func goCalls(out *output, ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package main\n\nimport (\n\t_ \"github.com/libtensor/libtensor/cuda\" // CUDA devices\n\t\"github.com/libtensor/libtensor/engine/dispatch\"\n\t_ \"github.com/libtensor/libtensor/engine/autograd\" // the layer of gradients\n\t_ \"github.com/libtensor/libtensor/engine/vmap\" // tensors of vmap\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/conjugate\" // conjugated and negated views\n\t_ \"github.com/libtensor/libtensor/engine/jvp\" // tensors with tangents\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op, in the order of gen_numbers.h.\nvar calls = [...]func(dispatch.Context, frame) error{\n")
+	b.WriteString(goBanner + "package main\n\nimport (\n\t_ \"github.com/libtensor/libtensor/cuda\" // CUDA devices\n\t\"github.com/libtensor/libtensor/engine/dispatch\"\n\t\"github.com/libtensor/libtensor/engine/autograd\"\n\t_ \"github.com/libtensor/libtensor/engine/vmap\" // tensors of vmap\n\t_ \"github.com/libtensor/libtensor/engine/composite\" // registers the composed operators\n\t_ \"github.com/libtensor/libtensor/engine/conjugate\" // conjugated and negated views\n\t_ \"github.com/libtensor/libtensor/engine/jvp\" // tensors with tangents\n\t\"github.com/libtensor/libtensor/engine/ops\"\n\t_ \"github.com/libtensor/libtensor/engine/quantized\" // quantized tensors\n\t_ \"github.com/libtensor/libtensor/engine/sparse\" // sparse tensors\n)\n\n// calls is indexed by lt_frame.op, in the order of gen_numbers.h.\nvar calls = [...]func(dispatch.Context, frame) error{\n")
 	for _, o := range ops {
-		b.WriteString("\t" + goCall(o) + ",\n")
+		b.WriteString("\t" + goCall(out, o) + ",\n")
 	}
 	b.WriteString("}\n")
 	return b.String()
@@ -128,7 +141,9 @@ func goOperators(ops []*schema.Operator) string {
 	var b strings.Builder
 	b.WriteString(goBanner + "package ops_test\n\n// operators maps the operators' C names to their methods of the dispatcher.\nvar operators = map[string]any{\n")
 	for _, o := range ops {
-		fmt.Fprintf(&b, "\t%q: ctx.%s,\n", o.CName(), o.GoName())
+		if !o.Runtime {
+			fmt.Fprintf(&b, "\t%q: ctx.%s,\n", o.CName(), o.GoName())
+		}
 	}
 	b.WriteString("}\n")
 	return b.String()

@@ -21,7 +21,7 @@ func loaded(t *testing.T) []*schema.Operator {
 // Whatever C can call, C++ can.
 func TestCppCallsEveryFormOnce(t *testing.T) {
 	ops := loaded(t)
-	out := &output{files: map[string][]byte{}}
+	out := newOutput()
 	generateCpp(out, ops)
 	text := string(out.files["include/tensor/gen_operators.hpp"])
 	calls := map[string]int{}

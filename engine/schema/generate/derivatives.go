@@ -37,7 +37,7 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f := byGo[o.GoName()]
-		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "recorded" || f.table == "parted" || keysOf(f.params) == "" {
+		if o.AliasOf != "" || f == nil || f.any || f.constant && len(f.written) == 0 || f.table == "parted" || keysOf(f.params) == "" {
 			continue
 		}
 		k := &compiler{op: o, f: f, ops: byName, defaults: defaults, helpers: helpers, captured: map[string]string{}, flows: map[int]bool{}}
@@ -56,7 +56,6 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	}
 	text := "\n// formulas are the operators on tensors with gradients.\nvar formulas = dispatch.Backend{\n" + table.String() + "}\n" + functions.String()
 	out.write(autogradDir+"/gen_formulas.go", headerOf("autograd", text, imports))
-	out.write(autogradDir+"/gen_register.go", registered(all, "autograd", "recorded", "Record"))
 	return nil
 }
 

@@ -28,7 +28,7 @@ func gradientForm(o *schema.Operator, f *function) string {
 	switch {
 	case f.any || f.constant:
 		return "constant"
-	case o.Derivatives.Composed != "" || len(o.Derivatives.Of) > 0 || o.Tagged("view") && f.table == "" || f.table == "recorded":
+	case o.Derivatives.Composed != "" || len(o.Derivatives.Of) > 0 || o.Tagged("view") && f.table == "":
 		return "rule"
 	case f.table != "":
 		return "composite"

@@ -16,8 +16,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// tables are the folders of operators, with the dispatcher's table of their functions.
-var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "recorded", sparseDir: "parted", quantizedDir: "quantized"}
+// tables are the folders of operators, with the dispatcher's table of their functions. Those of autogradDir are functions of the runtime.
+var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "autograd", sparseDir: "parted", quantizedDir: "quantized"}
 
 const (
 	opsDir       = "engine/ops"
@@ -40,7 +40,7 @@ type function struct {
 	keeps    bool     // the elements: nothing is written
 	filed    bool     // one file can contain tensors of every kind
 	table    string   // where the dispatcher finds it: of tables
-	written  []param  // those that the operator writes to: tensors and storages
+	written  []param  // the tensors that the operator writes to
 }
 
 type param struct{ name, typ string }
@@ -96,6 +96,13 @@ func facade(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	for _, o := range ops {
+		if f, ok := declared[o.GoName()]; ok && o.Runtime {
+			if f.table != "" && f.table != "autograd" {
+				return o.Wrong(fmt.Errorf("functions of the runtime are in %s or %s, but %s is not", opsDir, autogradDir, f.name))
+			}
+			out.runtime[f.name] = f
+			continue
+		}
 		if seen[o.GoName()] {
 			continue
 		}
@@ -104,7 +111,10 @@ func facade(out *output, ops []*schema.Operator) error {
 		if !ok {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
-		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata") || f.table == "recorded", o.Constant()
+		if f.table == "autograd" {
+			return o.Wrong(fmt.Errorf("func %s is in %s, but functions of the runtime have a schema in %s", f.name, autogradDir, schema.RuntimeDir))
+		}
+		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata"), o.Constant()
 		f.draws = o.Tagged("random") && (f.table == "" || f.table == tables[compositeDir]) && f.keys() != ""
 		f.casts = casts[o.GoName()]
 		f.keeps, f.filed = o.Tagged("keeps"), o.Category == "file"
@@ -460,7 +470,7 @@ func (f *function) call(b *strings.Builder) {
 	}
 	b.WriteString("if err == nil {\n")
 	for _, p := range f.written {
-		fmt.Fprintf(b, "%s(%s)\n", map[string]string{"*tensor.Tensor": "bumpVersion", "*storage.Storage": "bumpStorageVersion"}[p.typ], p.name)
+		fmt.Fprintf(b, "bumpVersion(%s)\n", p.name)
 	}
 	b.WriteString("}\nreturn\n}\n")
 }

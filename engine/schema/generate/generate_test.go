@@ -12,7 +12,7 @@ import (
 // The files in the tree are generated from the schemas and the kernel sources, including template hashes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	t.Chdir("../../..")
-	out := &output{files: map[string][]byte{}}
+	out := newOutput()
 	require.NoError(t, generate(out))
 	require.NoError(t, out.err)
 	for path, want := range out.files {

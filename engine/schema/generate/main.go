@@ -1,4 +1,4 @@
-// Command generate writes every generated file of libtensor from engine/schema/operators and the kernel sources.
+// Command generate writes every generated file of libtensor from the schemas of engine/schema and the kernel sources.
 // Run it from the top of the repository: make generate.
 package main
 
@@ -21,9 +21,14 @@ const (
 
 // output collects files and writes those whose text changed.
 type output struct {
-	files map[string][]byte
-	kinds map[string][]string // by operator: the words of kindColumns
-	err   error
+	files   map[string][]byte
+	kinds   map[string][]string  // by operator: the words of kindColumns
+	runtime map[string]*function // by Go name: the functions of the runtime, except methods of dispatch.Context
+	err     error
+}
+
+func newOutput() *output {
+	return &output{files: map[string][]byte{}, runtime: map[string]*function{}}
 }
 
 func (o *output) write(path, text string) {
@@ -110,10 +115,10 @@ func generate(out *output) error {
 
 func run() error {
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: go run ./engine/schema/generate\nWrites all gen_* files from engine/schema/operators/*.yaml and engine/kernel/src.")
+		fmt.Fprintln(os.Stderr, "usage: go run ./engine/schema/generate\nWrites all gen_* files from engine/schema/operators/*.yaml, engine/schema/runtime/*.yaml and engine/kernel/src.")
 	}
 	flag.Parse()
-	out := &output{files: map[string][]byte{}}
+	out := newOutput()
 	if err := generate(out); err != nil {
 		return err
 	}

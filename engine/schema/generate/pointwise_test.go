@@ -43,7 +43,7 @@ func TestRowsAndFunctionsOfEntries(t *testing.T) {
 		elementwise("up(Tensor self, *, float by=1) -> Tensor", "  variants: [function, out]\n  promotion: promote_float\n  kernel: up\n"))
 	text, err := pointwise(ops, map[string]*function{"Up": {}})
 	require.NoError(t, err)
-	out := &output{files: map[string][]byte{}}
+	out := newOutput()
 	out.write(pointwiseFile, text)
 	require.NoError(t, out.err)
 	assert.Equal(t, goBanner+`package ops

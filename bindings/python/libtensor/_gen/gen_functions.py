@@ -4241,6 +4241,95 @@ def hypot_(input, other):
     """
 
 
+@_operator("manual_seed")
+def manual_seed(seed):
+    """Sets the seed of the default generators of the CPU and of CUDA devices, and resets them."""
+
+
+@_operator("default_generator default_generator.device")
+def default_generator(device=None):
+    """default_generator()
+    Returns the default generator, which random functions use if none is given (new reference).
+
+    default_generator(device device)
+    Returns the default generator of a device (new reference). That of a CUDA device is a philox
+    generator, which `torch.manual_seed` resets too.
+    """
+
+
+@_operator("generator_new")
+def generator_new(*, device=None, engine="mt19937"):
+    """Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
+    algorithm:
+    - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
+      CPU uses it.
+    - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+      3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
+      the index of the element, and not on threads, strides or processor.
+
+    The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
+    float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
+    call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
+    computed as with mt19937, except that normal numbers are always computed in blocks of 16.
+    `torch.poisson` uses one block for each element, and then further ones; `torch.multinomial` and
+    `torch.randperm` consume words sequentially.
+
+    >>> g = torch.Generator(engine="philox").manual_seed(7)
+    >>> x = torch.rand(6, generator=g)
+    >>> torch.equal(torch.rand(4, generator=g.manual_seed(7)), x[:4])
+    True
+    """
+
+
+@_operator("generator_manual_seed")
+def generator_manual_seed(input, seed):
+    """Sets the seed of the generator, and resets it. A negative seed is its two's complement."""
+
+
+@_operator("generator_seed")
+def generator_seed(input):
+    """Sets the seed of the generator to a random number of the operating system, and returns it."""
+
+
+@_operator("generator_initial_seed")
+def generator_initial_seed(input):
+    """Returns the seed that was last set."""
+
+
+@_operator("generator_engine")
+def generator_engine(input):
+    """Returns the algorithm of the generator: "mt19937" or "philox"."""
+
+
+@_operator("generator_device")
+def generator_device(input):
+    """Returns the device of the generator. A philox generator of the CPU supports all devices."""
+
+
+@_operator("generator_clone")
+def generator_clone(input):
+    """Returns a copy of the generator with the same algorithm and state (new reference)."""
+
+
+@_operator("generator_get_offset")
+def generator_get_offset(input):
+    """Returns the offset of a philox generator: the number of 32-bit words before the next one. An
+    error for mt19937.
+    """
+
+
+@_operator("generator_set_offset")
+def generator_set_offset(input, offset):
+    """Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62."""
+
+
+@_operator("generator_get_state")
+def generator_get_state(input):
+    """Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for
+    mt19937; 16 bytes for philox, the seed and the offset.
+    """
+
+
 @_operator("index_get")
 def index_get(input, index):
     """Indexes a tensor: `input[index]`. Integers, slices, new axes and the ellipsis return a view
@@ -8098,208 +8187,6 @@ def can_cast(from_, to):
     """
 
 
-@_operator("set_default_dtype")
-def set_default_dtype(d):
-    """Sets the default dtype: that of floating-point scalars, and of factory functions without a
-    `dtype`. It must be a floating-point dtype.
-    """
-
-
-@_operator("get_default_dtype")
-def get_default_dtype():
-    """Returns the default dtype: that of floating-point scalars, and of factory functions without a
-    `dtype`. It is float32 initially.
-
-    >>> torch.get_default_dtype()
-    torch.float32
-    """
-
-
-@_operator("set_default_device")
-def set_default_device(device):
-    """Sets the default device of factory functions for the calling thread. Other threads, including
-    those that start later, are unaffected. The device need not be available; factory functions
-    return an error if it is not. Without a device, the default is the CPU.
-    """
-
-
-@_operator("get_default_device")
-def get_default_device():
-    """Returns the default device of factory functions of the calling thread: initially the CPU."""
-
-
-@_operator("set_grad_enabled")
-def set_grad_enabled(enabled):
-    """Enables or disables autograd for the calling thread. Other threads, including those that start
-    later, are unaffected.
-    """
-
-
-@_operator("is_grad_enabled")
-def is_grad_enabled():
-    """Returns whether autograd is enabled in the calling thread; initially true."""
-
-
-@_operator("set_inference_mode")
-def set_inference_mode(enabled):
-    """Enables or disables inference mode for the calling thread: operations are not added to the
-    autograd graph, and the tensors that they create cannot be used in one. Sets `set_grad_enabled`
-    to the opposite.
-    """
-
-
-@_operator("is_inference_mode_enabled")
-def is_inference_mode_enabled():
-    """Returns whether the calling thread is in inference mode."""
-
-
-@_operator("set_autocast_enabled")
-def set_autocast_enabled(device_type, enabled):
-    """Enables or disables autocast (mixed precision) for the calling thread on devices of a type,
-    "cpu" or "cuda". Under autocast, operators such as matrix products and convolutions convert
-    floating-point arguments to the dtype of `set_autocast_dtype`, and operators such as losses
-    convert them to float32; float64 is not converted. In-place calls and calls with `out` are not
-    affected.
-    """
-
-
-@_operator("is_autocast_enabled")
-def is_autocast_enabled(device_type):
-    """Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or
-    "cuda".
-    """
-
-
-@_operator("set_autocast_dtype")
-def set_autocast_dtype(device_type, dtype):
-    """Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
-    of a type, "cpu" or "cuda".
-    """
-
-
-@_operator("get_autocast_dtype")
-def get_autocast_dtype(device_type):
-    """Returns the dtype of lower precision to which autocast converts in the calling thread, for
-    devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
-    """
-
-
-@_operator("set_autocast_cache_enabled")
-def set_autocast_cache_enabled(enabled):
-    """Enables or disables, for the calling thread, the cache of converted float32 parameters of
-    autocast. Only calls between `autocast_increment_nesting` and the last
-    `autocast_decrement_nesting` use the cache.
-    """
-
-
-@_operator("is_autocast_cache_enabled")
-def is_autocast_cache_enabled():
-    """Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
-    thread.
-    """
-
-
-@_operator("autocast_increment_nesting")
-def autocast_increment_nesting():
-    """Increments the number of autocast contexts of the calling thread, and returns it."""
-
-
-@_operator("autocast_decrement_nesting")
-def autocast_decrement_nesting():
-    """Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
-    `clear_autocast_cache`.
-    """
-
-
-@_operator("clear_autocast_cache")
-def clear_autocast_cache():
-    """Releases the converted copies of parameters that autocast has cached."""
-
-
-@_operator("parse_device")
-def parse_device(text):
-    """Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
-    available. The string ends at a NUL character.
-    """
-
-
-@_operator("set_warn_always")
-def set_warn_always(b):
-    """Sets whether warnings that are issued once by default are issued at every occurrence, on all
-    threads. docs/warnings.md lists them.
-
-    >>> torch.set_warn_always(False)
-    """
-
-
-@_operator("is_warn_always_enabled")
-def is_warn_always_enabled():
-    """Returns whether warnings that are otherwise reported once are reported at every occurrence, as
-    `set_warn_always` sets.
-
-    >>> torch.is_warn_always_enabled()
-    False
-    """
-
-
-@_operator("set_num_threads")
-def set_num_threads(n):
-    """Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
-    Results do not depend on it.
-
-    >>> torch.set_num_threads(torch.get_num_threads())
-    """
-
-
-@_operator("get_num_threads")
-def get_num_threads():
-    """Returns the number of threads that an operator may use. Initially it is the first number of the
-    environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
-    its affinity and the quota of its control group.
-
-    >>> torch.get_num_threads() > 0
-    True
-    """
-
-
-@_operator("set_float32_matmul_precision")
-def set_float32_matmul_precision(precision):
-    """Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
-    uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11
-    significant bits. Products on the CPU are not affected.
-
-    >>> torch.set_float32_matmul_precision("highest")
-    """
-
-
-@_operator("get_float32_matmul_precision")
-def get_float32_matmul_precision():
-    """Returns the precision that `set_float32_matmul_precision` has set.
-
-    >>> torch.get_float32_matmul_precision()
-    'highest'
-    """
-
-
-@_operator("cpu_tier")
-def cpu_tier():
-    """Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
-    variable LIBTENSOR_CPU can select a lower one.
-
-    >>> torch.cpu_tier() in ("baseline", "avx2", "avx512")
-    True
-    """
-
-
-@_operator("dispatch_table")
-def dispatch_table(name):
-    """Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
-    the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
-    intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-    `refused` (an error).
-    """
-
-
 @_operator("is_nonzero")
 def is_nonzero(input):
     """Returns whether the single element of `input` is nonzero. A tensor with several elements, or
@@ -8779,95 +8666,6 @@ def geometric_(input, p, *, generator=None):
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).geometric_(0.5)
     tensor([1., 1., 2.])
-    """
-
-
-@_operator("manual_seed")
-def manual_seed(seed):
-    """Sets the seed of the default generators of the CPU and of CUDA devices, and resets them."""
-
-
-@_operator("default_generator default_generator.device")
-def default_generator(device=None):
-    """default_generator()
-    Returns the default generator, which random functions use if none is given (new reference).
-
-    default_generator(device device)
-    Returns the default generator of a device (new reference). That of a CUDA device is a philox
-    generator, which `torch.manual_seed` resets too.
-    """
-
-
-@_operator("generator_new")
-def generator_new(*, device=None, engine="mt19937"):
-    """Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
-    algorithm:
-    - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
-      CPU uses it.
-    - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
-      3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
-      the index of the element, and not on threads, strides or processor.
-
-    The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
-    float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
-    call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
-    computed as with mt19937, except that normal numbers are always computed in blocks of 16.
-    `torch.poisson` uses one block for each element, and then further ones; `torch.multinomial` and
-    `torch.randperm` consume words sequentially.
-
-    >>> g = torch.Generator(engine="philox").manual_seed(7)
-    >>> x = torch.rand(6, generator=g)
-    >>> torch.equal(torch.rand(4, generator=g.manual_seed(7)), x[:4])
-    True
-    """
-
-
-@_operator("generator_manual_seed")
-def generator_manual_seed(input, seed):
-    """Sets the seed of the generator, and resets it. A negative seed is its two's complement."""
-
-
-@_operator("generator_seed")
-def generator_seed(input):
-    """Sets the seed of the generator to a random number of the operating system, and returns it."""
-
-
-@_operator("generator_initial_seed")
-def generator_initial_seed(input):
-    """Returns the seed that was last set."""
-
-
-@_operator("generator_engine")
-def generator_engine(input):
-    """Returns the algorithm of the generator: "mt19937" or "philox"."""
-
-
-@_operator("generator_device")
-def generator_device(input):
-    """Returns the device of the generator. A philox generator of the CPU supports all devices."""
-
-
-@_operator("generator_clone")
-def generator_clone(input):
-    """Returns a copy of the generator with the same algorithm and state (new reference)."""
-
-
-@_operator("generator_get_offset")
-def generator_get_offset(input):
-    """Returns the offset of a philox generator: the number of 32-bit words before the next one. An
-    error for mt19937.
-    """
-
-
-@_operator("generator_set_offset")
-def generator_set_offset(input, offset):
-    """Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62."""
-
-
-@_operator("generator_get_state")
-def generator_get_state(input):
-    """Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for
-    mt19937; 16 bytes for philox, the seed and the offset.
     """
 
 
@@ -9899,6 +9697,208 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 
     >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
+    """
+
+
+@_operator("set_default_dtype")
+def set_default_dtype(d):
+    """Sets the default dtype: that of floating-point scalars, and of factory functions without a
+    `dtype`. It must be a floating-point dtype.
+    """
+
+
+@_operator("get_default_dtype")
+def get_default_dtype():
+    """Returns the default dtype: that of floating-point scalars, and of factory functions without a
+    `dtype`. It is float32 initially.
+
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
+
+
+@_operator("set_default_device")
+def set_default_device(device):
+    """Sets the default device of factory functions for the calling thread. Other threads, including
+    those that start later, are unaffected. The device need not be available; factory functions
+    return an error if it is not. Without a device, the default is the CPU.
+    """
+
+
+@_operator("get_default_device")
+def get_default_device():
+    """Returns the default device of factory functions of the calling thread: initially the CPU."""
+
+
+@_operator("set_grad_enabled")
+def set_grad_enabled(enabled):
+    """Enables or disables autograd for the calling thread. Other threads, including those that start
+    later, are unaffected.
+    """
+
+
+@_operator("is_grad_enabled")
+def is_grad_enabled():
+    """Returns whether autograd is enabled in the calling thread; initially true."""
+
+
+@_operator("set_inference_mode")
+def set_inference_mode(enabled):
+    """Enables or disables inference mode for the calling thread: operations are not added to the
+    autograd graph, and the tensors that they create cannot be used in one. Sets `set_grad_enabled`
+    to the opposite.
+    """
+
+
+@_operator("is_inference_mode_enabled")
+def is_inference_mode_enabled():
+    """Returns whether the calling thread is in inference mode."""
+
+
+@_operator("set_autocast_enabled")
+def set_autocast_enabled(device_type, enabled):
+    """Enables or disables autocast (mixed precision) for the calling thread on devices of a type,
+    "cpu" or "cuda". Under autocast, operators such as matrix products and convolutions convert
+    floating-point arguments to the dtype of `set_autocast_dtype`, and operators such as losses
+    convert them to float32; float64 is not converted. In-place calls and calls with `out` are not
+    affected.
+    """
+
+
+@_operator("is_autocast_enabled")
+def is_autocast_enabled(device_type):
+    """Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or
+    "cuda".
+    """
+
+
+@_operator("set_autocast_dtype")
+def set_autocast_dtype(device_type, dtype):
+    """Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
+    of a type, "cpu" or "cuda".
+    """
+
+
+@_operator("get_autocast_dtype")
+def get_autocast_dtype(device_type):
+    """Returns the dtype of lower precision to which autocast converts in the calling thread, for
+    devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
+    """
+
+
+@_operator("set_autocast_cache_enabled")
+def set_autocast_cache_enabled(enabled):
+    """Enables or disables, for the calling thread, the cache of converted float32 parameters of
+    autocast. Only calls between `autocast_increment_nesting` and the last
+    `autocast_decrement_nesting` use the cache.
+    """
+
+
+@_operator("is_autocast_cache_enabled")
+def is_autocast_cache_enabled():
+    """Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
+    thread.
+    """
+
+
+@_operator("autocast_increment_nesting")
+def autocast_increment_nesting():
+    """Increments the number of autocast contexts of the calling thread, and returns it."""
+
+
+@_operator("autocast_decrement_nesting")
+def autocast_decrement_nesting():
+    """Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
+    `clear_autocast_cache`.
+    """
+
+
+@_operator("clear_autocast_cache")
+def clear_autocast_cache():
+    """Releases the converted copies of parameters that autocast has cached."""
+
+
+@_operator("parse_device")
+def parse_device(text):
+    """Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
+    available. The string ends at a NUL character.
+    """
+
+
+@_operator("set_warn_always")
+def set_warn_always(b):
+    """Sets whether warnings that are issued once by default are issued at every occurrence, on all
+    threads. docs/warnings.md lists them.
+
+    >>> torch.set_warn_always(False)
+    """
+
+
+@_operator("is_warn_always_enabled")
+def is_warn_always_enabled():
+    """Returns whether warnings that are otherwise reported once are reported at every occurrence, as
+    `set_warn_always` sets.
+
+    >>> torch.is_warn_always_enabled()
+    False
+    """
+
+
+@_operator("set_num_threads")
+def set_num_threads(n):
+    """Sets the number of threads that an operator may use, at least 1; a smaller number is an error.
+    Results do not depend on it.
+
+    >>> torch.set_num_threads(torch.get_num_threads())
+    """
+
+
+@_operator("get_num_threads")
+def get_num_threads():
+    """Returns the number of threads that an operator may use. Initially it is the first number of the
+    environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
+    its affinity and the quota of its control group.
+
+    >>> torch.get_num_threads() > 0
+    True
+    """
+
+
+@_operator("set_float32_matmul_precision")
+def set_float32_matmul_precision(precision):
+    """Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
+    uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11
+    significant bits. Products on the CPU are not affected.
+
+    >>> torch.set_float32_matmul_precision("highest")
+    """
+
+
+@_operator("get_float32_matmul_precision")
+def get_float32_matmul_precision():
+    """Returns the precision that `set_float32_matmul_precision` has set.
+
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
+
+
+@_operator("cpu_tier")
+def cpu_tier():
+    """Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
+    variable LIBTENSOR_CPU can select a lower one.
+
+    >>> torch.cpu_tier() in ("baseline", "avx2", "avx512")
+    True
+    """
+
+
+@_operator("dispatch_table")
+def dispatch_table(name):
+    """Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
+    the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
+    intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
+    `refused` (an error).
     """
 
 
@@ -13344,5 +13344,5 @@ def alias_copy(input, *, out=None):
     """
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_static", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "segment_reduce", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "pdist", "cosine_similarity", "align_tensors", "prelu", "threshold", "threshold_", "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "bilinear", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "embedding", "embedding_renorm_", "embedding_bag", "ctc_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "affine_grid_generator", "quantize_per_tensor", "quantize_per_tensor_dynamic", "quantize_per_channel", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask", "fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_warn_always", "is_warn_always_enabled", "set_num_threads", "get_num_threads", "set_float32_matmul_precision", "get_float32_matmul_precision", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "binomial", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "resize_as_sparse_", "smm", "sspaddmm", "hspmm", "saddmm", "hsmm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "view_copy", "expand_copy", "permute_copy", "transpose_copy", "t_copy", "squeeze_copy", "unsqueeze_copy", "narrow_copy", "select_copy", "slice_copy", "as_strided_copy", "unfold_copy", "diagonal_copy", "detach_copy", "unbind_copy", "split_copy", "split_with_sizes_copy", "view_as_real_copy", "view_as_complex_copy", "indices_copy", "values_copy", "crow_indices_copy", "col_indices_copy", "ccol_indices_copy", "row_indices_copy", "alias_copy"]
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "manual_seed", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_static", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "segment_reduce", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "pdist", "cosine_similarity", "align_tensors", "prelu", "threshold", "threshold_", "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "bilinear", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "embedding", "embedding_renorm_", "embedding_bag", "ctc_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "affine_grid_generator", "quantize_per_tensor", "quantize_per_tensor_dynamic", "quantize_per_channel", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask", "fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine", "result_type", "promote_types", "can_cast", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "binomial", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "get_default_dtype", "set_warn_always", "is_warn_always_enabled", "set_num_threads", "get_num_threads", "set_float32_matmul_precision", "get_float32_matmul_precision", "cpu_tier", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "resize_as_sparse_", "smm", "sspaddmm", "hspmm", "saddmm", "hsmm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "view_copy", "expand_copy", "permute_copy", "transpose_copy", "t_copy", "squeeze_copy", "unsqueeze_copy", "narrow_copy", "select_copy", "slice_copy", "as_strided_copy", "unfold_copy", "diagonal_copy", "detach_copy", "unbind_copy", "split_copy", "split_with_sizes_copy", "view_as_real_copy", "view_as_complex_copy", "indices_copy", "values_copy", "crow_indices_copy", "col_indices_copy", "ccol_indices_copy", "row_indices_copy", "alias_copy"]
 _methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_static", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "lu", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "prelu", "hardshrink", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "qscheme", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "smm", "sspaddmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "record_stream", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "narrow_copy",))
