@@ -1,4 +1,4 @@
-"""The C files of the bindings lean on each other one way only."""
+"""The C files of the library and of the bindings lean on each other one way only."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("folder", ["bindings/node/src", "bindings/python/direct"])
+@pytest.mark.parametrize("folder", ["capi", "bindings/node/src", "bindings/python/direct"])
 def test_c_files_lean_one_way(folder):
     assert list((ROOT / folder).glob("*.c"))
     assert list(circles.told(ROOT / folder)) == []

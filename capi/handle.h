@@ -4,6 +4,8 @@
 #ifndef LIBTENSOR_CAPI_HANDLE_H
 #define LIBTENSOR_CAPI_HANDLE_H
 
+#include "arguments.h"
+#include "errors.h"
 #include "table.h"
 #include "value.h"
 
@@ -22,27 +24,6 @@ typedef struct lt_frame {
   lt_value results[LT_RESULTS];
 } lt_frame;
 
-// Finds the slot of a handle and pins it for the next call. On failure sets the last error, naming
-// the operator and the argument, and returns NULL.
-lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument);
-// NULL-tolerant and list forms; false on failure. A longer list than LT_LONGEST is a length that
-// was computed wrongly: nothing reads so far.
-#define LT_LONGEST INT32_MAX
-_Bool lt_resolve_optional(const void *handle, int kind, const char *op, const char *argument,
-                          lt_slot **slot);
-_Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
-                    const char *argument);
-_Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
-                     const char *argument);
-_Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument);
-_Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
-                     const char *argument);
-_Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
-                     const char *argument);
-_Bool lt_check_dtype(int64_t value, const char *op, const char *argument);
-_Bool lt_check_pointer(const void *pointer, const char *op, const char *argument);
-// Rejects an empty text where none may be given: nothing else represents none.
-_Bool lt_check_word(const char *text, const char *op, const char *argument);
 tensor_status lt_invoke(lt_frame *frame, const char *op);
 // lt_invoke with another function of Go than lt_enter.
 tensor_status lt_invoke_with(lt_frame *frame, const char *op, int32_t (*enter)(lt_frame *));
@@ -54,13 +35,9 @@ void lt_settle(void);
 // For the Go side.
 // The slots whose handles were freed since a call took them: the caller empties them.
 lt_slot *lt_take_freed(void);
-// Drops the list of freed slots, in a forked child, where capi/inherit.go visits all slots.
-void lt_forget_freed(void);
 
 // Postpones the release of a freed slot that a running call uses until a call ends.
 void lt_postpone(lt_slot *slot);
-// number is an errno, or 0.
-void lt_fail(int32_t number, const char *message);
 // Whether the program listens to warnings, and hands it one; the tensor_status of its handler.
 _Bool lt_listens(void);
 int32_t lt_warn(const char *kind, const char *text);

@@ -10,7 +10,6 @@
 #include "handle.h"
 #include "restart.h"
 
-LT_KEPT _Atomic int32_t lt_interruptible;  // threads with a function
 _Atomic int32_t lt_cancelling;             // threads whose running call is cancelled
 
 // The lock orders the notifications of Go.
@@ -32,11 +31,6 @@ void lt_end_cancelling(void) {
   if (!lt_me || !lt_me->cancelled || lt_me->calls) return;
   lt_me->cancelled = false;
   count_cancelled(-1);
-}
-
-void lt_drop_interrupt(lt_thread *t) {
-  if (t->interrupt) atomic_fetch_sub(&lt_interruptible, 1);
-  t->interrupt = NULL;
 }
 
 tensor_status lt_report_cancelled(tensor_status status, const char *op) {

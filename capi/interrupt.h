@@ -7,7 +7,7 @@
 
 #include "table.h"
 
-extern _Atomic int32_t lt_interruptible, lt_cancelling;
+extern _Atomic int32_t lt_cancelling;
 
 // Asks the function of the calling thread, unless it was asked within its interval. Returns whether
 // the running call is cancelled.
@@ -16,8 +16,6 @@ bool lt_is_cancelled(void);
 // Returns the status of a run of a program: TENSOR_ERROR_CANCELLED if it is the outermost call of a
 // thread that was cancelled, whose results the caller frees.
 tensor_status lt_report_cancelled(tensor_status status, const char *op);
-// Removes the function of a thread that ends.
-void lt_drop_interrupt(lt_thread *thread);
 // Ends the cancellation, when the thread is in no call.
 void lt_end_cancelling(void);
 

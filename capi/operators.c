@@ -1,9 +1,8 @@
+// The table of operators.
 #include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
-#include "gen_names.h"
-#include "observer.h"
 
 extern const int lt_operator_count;
 
@@ -20,179 +19,35 @@ const lt_operator *tensor_operators(int32_t *count) {
   return lt_operators;
 }
 
-// The error of lt_run for an argument that a check has rejected.
-#define LT_CHECK(right, refusal) \
-  if (!(right)) return refusal
-#define LT_HANDLE(kind_of) \
-  LT_CHECK(v->slot = resolve(v->pointer, kind_of, op->name, p->name), TENSOR_ERROR_HANDLE)
-// Valid values are recognized without a call.
-#define LT_RANGE(value, low, high)                                  \
-  LT_CHECK(((value) >= (low) && (value) <= (high)) ||               \
-               lt_check_range(value, low, high, op->name, p->name), \
-           TENSOR_ERROR_VALUE)
-
-// lt_resolve, of which a live handle of the kind needs little.
-static inline lt_slot *resolve(const void *handle, int kind, const char *op, const char *name) {
-  lt_slot *slot = lt_pin(handle);
-  return slot && slot->kind == kind ? slot : lt_resolve(handle, kind, op, name);
-}
-
-// Checks the arguments by the letters of their parameters, turns handles into slots, and notes
-// which operand is a number: the engine sees a 0-dim tensor that counts as one.
-static inline __attribute__((always_inline)) tensor_status check(const lt_operator *op,
-                                                                 _Bool number, lt_frame *frame) {
-  lt_value *v = frame->args;
-  for (const lt_parameter *p = op->parameters, *end = p + op->count; p < end; p++, v++) {
-    switch (p->kind) {
-      case 'o':
-      case 'O':
-        if (number) {
-          frame->number = (int32_t)(p - op->parameters) + 1;
-          LT_RANGE(v->scalar.kind, p->kind == 'O', TENSOR_SCALAR_UINT);
-          break;
-        }
-        if (p->kind == 'o' && !v->pointer) break;
-        LT_HANDLE(LT_TENSOR);
-        break;
-      case 't':
-      case 'p':
-        if (!v->pointer) break;
-        // fall through
+void lt_drop_results(lt_frame *frame) {
+  const lt_operator *op = lt_operators + frame->op;
+  if (frame->mode != LT_FUNCTION) return;
+  for (int i = 0; op->results[i]; i++) {
+    lt_value *v = frame->results + i;
+    switch (op->results[i]) {
       case 'T':
-      case 'P':
-        LT_HANDLE(LT_TENSOR);
+        tensor_free(v->pointer);
         break;
-      case 'g':
-        if (!v->pointer) break;
-        // fall through
       case 'G':
-        LT_HANDLE(LT_GENERATOR);
+        tensor_generator_free(v->pointer);
         break;
-      case 'w':
-        if (!v->pointer) break;
-        // fall through
       case 'W':
-        LT_HANDLE(LT_STORAGE);
+        tensor_storage_free(v->pointer);
         break;
-      case 'j':
-        if (!v->pointer) break;
-        // fall through
       case 'J':
-        LT_HANDLE(LT_NODE);
-        break;
-      case 'a':
-      case 'A':
-      case 'r':
-      case 'R':
-      case 'z':
-      case 'Z':
-        LT_CHECK(
-            lt_check_list(v->list.data, v->list.length, (p->kind | 32) == 'z', op->name, p->name),
-            TENSOR_ERROR_HANDLE);
-        break;
-      case 'x':
-      case 'X':
-        LT_CHECK(lt_check_index(v->list.data, v->list.length, op->name, p->name),
-                 TENSOR_ERROR_HANDLE);
-        break;
-      case 'k':
-      case 'K':
-        LT_CHECK(lt_check_texts(v->list.data, v->list.length, op->name, p->name),
-                 TENSOR_ERROR_VALUE);
-        break;
-      case 'l':
-      case 'L':
-      case 'v':
-      case 'V':
-      case 'e':
-      case 'E':
-      case 'h':
-      case 'H':
-      case 'n':
-      case 'N':
-        LT_CHECK(!v->list.length || lt_check_span(v->list.data, v->list.length, op->name, p->name),
-                 TENSOR_ERROR_VALUE);
-        break;
-      case 's':
-      case 'S':
-        LT_RANGE(v->scalar.kind, p->kind == 'S', TENSOR_SCALAR_UINT);
-        break;
-      case 'u':
-        LT_CHECK(!v->text || *v->text || lt_check_word(v->text, op->name, p->name),
-                 TENSOR_ERROR_RUNTIME);
+        tensor_node_free(v->pointer);
         break;
       case 'U':
-        LT_CHECK(v->text || lt_check_pointer(v->text, op->name, p->name), TENSOR_ERROR_VALUE);
+        tensor_string_free(v->pointer);
         break;
-      case 'c':
-      case 'C':
-        LT_RANGE(v->device.type, -1, LT_DEVICES - 1);
+      case 'A':
+        tensor_list_free((tensor_t **)v->list.data, v->list.length);
         break;
-      case 'd':
-      case 'D':
-        if (v->i == TENSOR_DTYPE_NONE) break;
-        LT_CHECK(p->flags & LT_ANY_DTYPE
-                     ? lt_check_range(v->i, TENSOR_DTYPE_NONE, LT_DTYPES - 1, op->name, p->name)
-                     : lt_check_dtype(v->i, op->name, p->name),
-                 TENSOR_ERROR_VALUE);
+      case 'K':
+        tensor_string_list_free((char **)v->list.data, v->list.length);
         break;
-      case 'y':
-      case 'Y':
-        LT_RANGE(v->i, -1, LT_LAYOUTS - 1);
-        break;
-      case 'm':
-      case 'M':
-        LT_RANGE(v->i, -1, LT_FORMATS - 1);
+      case 'L':
+        free((void *)v->list.data);
     }
   }
-  return TENSOR_OK;
-}
-
-// The slots of the tensors that an out form writes to.
-static tensor_status resolve_out(const lt_operator *op, lt_frame *frame) {
-  const char *name = op->out;
-  memset(frame->out, 0, sizeof frame->out);
-  for (int i = 0; op->results[i]; i++, name += strlen(name) + 1)
-    if (!(frame->out[i] =
-              lt_resolve(frame->args[op->count + i].pointer, LT_TENSOR, op->name, name)))
-      return TENSOR_ERROR_HANDLE;
-  return TENSOR_OK;
-}
-
-// lt_run, with what an observer is told if `observed`.
-static inline __attribute__((always_inline)) tensor_status run(const lt_operator *op, int form,
-                                                               bool number, lt_value *a,
-                                                               bool observed) {
-  lt_frame frame;  // the engine reads the fields that its form has
-  frame.op = (int32_t)(op - lt_operators), frame.mode = form, frame.args = a;
-  frame.number = 0, frame.runs = (op->flags & LT_RUNS) != 0;
-  tensor_status status = check(op, number, &frame);
-  if (!status && form == LT_OUT) status = resolve_out(op, &frame);
-  if (status) return status;
-  const char *name = form == LT_INPLACE ? op->called_ : op->called;
-  lt_observation observation;
-  if (observed) lt_observe_arguments(&observation, op, name, &frame);
-  for (int i = 0; form == LT_FUNCTION && op->results[i]; i++)
-    frame.results[i] = (lt_value){0};  // none, unless it is made
-  status = lt_invoke(&frame, name);
-  if (observed) lt_observe_results(&observation, op, &frame, status);
-  for (int i = 0; form == LT_FUNCTION && !status && op->results[i]; i++) a[i] = frame.results[i];
-  return status;
-}
-
-__attribute__((cold, noinline)) static tensor_status run_observed(const lt_operator *op, int form,
-                                                                  bool number, lt_value *a) {
-  return run(op, form, number, a, true);
-}
-
-tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
-  if (__builtin_expect(lt_observed, 0)) return run_observed(op, form, number, a);
-  return run(op, form, number, a, false);
-}
-
-tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out) {
-  if (!out && !lt_check_pointer(out, op->name, op->out)) return TENSOR_ERROR_VALUE;
-  const tensor_status status = lt_run(op, LT_FUNCTION, number, a);
-  if (!status) *(void **)out = a->pointer;
-  return status;
 }

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "table.h"
 
 // LT_ALONE is true if the writable segment contains only the library's data: the linker defines
 // lt_alone in the shared library but not in the static one (capi/link). Sanitizers put redzones
@@ -45,6 +44,7 @@ typedef struct {
   _Bool replaced[NSIG];
 } snapshot;
 
+LT_KEPT _Atomic int lt_state;
 LT_KEPT static snapshot *taken;
 
 enum { KEYS = 16, CARRIED = 64 };
@@ -155,13 +155,11 @@ static void reset_data(const image *data) {
   memcpy(data->begin, taken->pristine, data->filled);
 }
 
-// Zeroes the library's thread-local variables, except lt_me. They include the pointer to the
-// goroutine that the parent's runtime ran on this thread.
+// Zeroes the library's thread-local variables. They include the pointer to the goroutine that the
+// parent's runtime ran on this thread.
 static void reset_thread(const image *data) {
-  lt_thread *me = lt_me;
   size_t first[] = {data->tls_module, 0};
   memset(__tls_get_addr(first), 0, data->tls_bytes);
-  lt_me = me;
 }
 
 _Bool lt_reset(void) {

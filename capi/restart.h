@@ -3,8 +3,14 @@
 #define LIBTENSOR_CAPI_RESTART_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+
+// The state of Go in this process. A child that is forked after the start has none of Go's threads.
+// LT_UNUSABLE: no kernel supports this CPU.
+enum { LT_UNSTARTED = 0, LT_STARTING = 1, LT_RUNNING = 2, LT_FORKED = 3, LT_UNUSABLE = 4 };
+extern _Atomic int lt_state;
 
 // Marks a variable of C that a forked child keeps from its parent.
 #define LT_KEPT __attribute__((section("lt_kept")))
@@ -24,8 +30,9 @@ void lt_keep_key(pthread_key_t key);
 // Returns whether lt_reset can be called in a child of this process. It cannot if the library is
 // linked statically into a program or another library, whose data would be reset too.
 _Bool lt_can_reset(void);
-// Resets the library's writable data to the snapshot, except variables marked LT_KEPT. Returns
-// false if an allocation fails; nothing has changed then.
+// Resets the library's writable data to the snapshot, except variables marked LT_KEPT, and zeroes
+// the calling thread's thread-local variables. Returns false if an allocation fails; nothing has
+// changed then.
 _Bool lt_reset(void);
 
 // Registers a Go variable of `size` bytes at `address` whose value a forked child reads. Returns a

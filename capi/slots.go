@@ -58,7 +58,7 @@ func slotOf(handle unsafe.Pointer) *slot {
 	return of((*C.lt_slot)(unsafe.Pointer(uintptr(handle) &^ (C.LT_SLOT_BYTES - 1))))
 }
 
-// handleOf returns the handle of a slot in its present generation, as find in handle.c reads it.
+// handleOf returns the handle of a slot in its present generation, as lt_find in table.c reads it.
 func handleOf(c *C.lt_slot) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), c.generation%C.LT_TAGS*8)
 }

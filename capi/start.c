@@ -18,7 +18,6 @@
 #include "restart.h"
 #include "threads.h"
 
-LT_KEPT _Atomic int lt_state;
 LT_KEPT static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
 // A thread that forks in a function which the library calls returns into the parent's runtime.
@@ -115,12 +114,14 @@ static tensor_status restart(const char *op) {
            op);
     return TENSOR_ERROR_FORKED;
   }
-  if (!lt_reset()) {
+  lt_thread *const me = lt_me;
+  const bool is_reset = lt_reset();
+  lt_me = me;
+  if (!is_reset) {
     refuse("%s: not enough memory to start the library in a forked child process", op);
     return TENSOR_ERROR_MEMORY;
   }
   lt_forget_threads();
-  lt_forget_freed();
   lt_state = LT_UNSTARTED;
   return TENSOR_OK;
 }
@@ -157,22 +158,4 @@ tensor_status lt_start(const char *op) {
   pthread_mutex_unlock(&starting);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return status;
-}
-
-// Go unblocks signals that it wants on a thread that calls it first, such as the one that its
-// scheduler interrupts threads with. Here they stay as the program has them.
-void lt_meet_go(lt_thread *thread) {
-  if (lt_state != LT_RUNNING) return;
-  sigset_t before;
-  pthread_sigmask(SIG_SETMASK, NULL, &before);
-  void *stack = lt_give_signal_stack(thread->signal_stack);
-  if (stack) thread->signal_stack = stack;
-  lt_empty(thread, NULL);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-void lt_leave_go(lt_thread *thread) {
-  stack_t now;
-  if (thread->signal_stack && !sigaltstack(NULL, &now) && now.ss_sp == thread->signal_stack)
-    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
 }

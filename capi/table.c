@@ -2,20 +2,10 @@
 #include "table.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "interrupt.h"
 #include "restart.h"
-#include "start.h"
-#ifdef __linux__
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#endif
 
 _Static_assert(sizeof(lt_slot) <= LT_SLOT_BYTES, "slots are spaced LT_SLOT_BYTES apart");
 
@@ -87,90 +77,6 @@ lt_slot *lt_find(const void *handle) {
 // this order, for which the processor needs a fence. A single-threaded program omits it; the second
 // thread compensates with a barrier on all threads.
 
-enum { FIRST_PINS = 64 };
-
-LT_KEPT lt_thread *_Atomic lt_threads;
-LT_KEPT _Atomic int32_t lt_several;
-_Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
-LT_KEPT static pthread_key_t leaving;
-LT_KEPT static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-
-// Makes a thread's record available to new threads; calls during the rest of its exit join again.
-static void leave(void *record) {
-  lt_thread *t = record;
-  lt_me = NULL;
-  t->used = t->base = t->calls = 0;
-  lt_drop_interrupt(t);
-  lt_leave_go(t);
-  t->owned = 0;
-}
-
-static void prepare(void) {
-  if (!pthread_key_create(&leaving, leave)) lt_keep_key(leaving);
-#ifdef __linux__
-  if (syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) return;
-#endif
-  lt_several = 1;
-}
-
-static void barrier(void) {
-#ifdef __linux__
-  syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-#endif
-}
-
-_Bool lt_join(void) {
-  pthread_once(&prepared, prepare);
-  lt_thread *t = lt_threads;
-  int32_t expected = 0;
-  while (t && !atomic_compare_exchange_strong(&t->owned, &expected, 1)) t = t->next, expected = 0;
-  if (!t) {
-    lt_slot *_Atomic *pins = calloc(FIRST_PINS, sizeof *pins);
-    t = calloc(1, sizeof *t);
-    if (!t || !pins) return free(t), free(pins), 0;
-    t->owned = 1;
-    t->pins = pins;
-    t->room = FIRST_PINS;
-    t->next = lt_threads;
-    while (!atomic_compare_exchange_weak(&lt_threads, &t->next, t));
-    if (t->next) {
-      lt_several = 1;
-      barrier();
-    }
-  }
-  t->modes = (lt_modes){.device_type = TENSOR_CPU, .device_index = -1, .grad = 1};
-  pthread_setspecific(leaving, t);
-  lt_me = t;
-  lt_meet_go(t);
-  return 1;
-}
-
-// The calling thread's pins are of the call that found the library in a forked child. Modes that
-// represent objects of the parent's runtime go back to none.
-void lt_forget_threads(void) {
-  for (lt_thread *t = lt_threads; t; t = t->next) {
-    if (t != lt_me) t->interrupt = NULL;
-    t->asking = t->cancelled = false;
-    t->ready = t->spent = NULL;
-    t->spent_count = t->taken = 0;
-    t->modes.saving = t->modes.level = 0;
-    if (t != lt_me) t->used = t->base = t->calls = t->owned = 0;
-  }
-  lt_interruptible = lt_me && lt_me->interrupt;
-}
-
-// Allocates more pins, and the record if there is none.
-__attribute__((cold, noinline)) static _Bool make_room(void) {
-  lt_thread *t = lt_me;
-  if (!t) return lt_join();
-  lt_slot *_Atomic *more = calloc((size_t)t->room * 2, sizeof *more);
-  if (!more) return 0;
-  for (int64_t i = 0; i < t->room; i++) more[i] = t->pins[i];
-  t->pins = more;
-  t->room *= 2;
-  return 1;
-}
-
 static inline int64_t pins_of(lt_thread *t) {
   return atomic_load_explicit(&t->used, memory_order_relaxed);
 }
@@ -178,7 +84,7 @@ static inline int64_t pins_of(lt_thread *t) {
 lt_slot *lt_pin(const void *handle) {
   uint32_t tag;
   lt_slot *slot = place(handle, &tag);
-  if (!slot || ((!lt_me || pins_of(lt_me) == lt_me->room) && !make_room())) return NULL;
+  if (!slot || ((!lt_me || pins_of(lt_me) == lt_me->room) && !lt_make_pins())) return NULL;
   lt_thread *t = lt_me;
   const int64_t n = pins_of(t);
   atomic_store_explicit(&t->pins[n], slot, memory_order_relaxed);

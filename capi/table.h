@@ -91,6 +91,9 @@ lt_slot *lt_pin(const void *handle);
 extern _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
 // Registers the calling thread, which must precede pins and frees; returns false without memory.
 _Bool lt_join(void);
+// Allocates more pins for the calling thread, which is registered first; returns false without
+// memory.
+_Bool lt_make_pins(void);
 
 // Begins a call, after its objects are pinned, and ends it.
 static inline int64_t lt_begin(void) {
@@ -113,5 +116,6 @@ static inline void lt_unpin(void) {
 
 extern lt_thread *_Atomic lt_threads;  // the records
 extern _Atomic int32_t lt_several;     // whether more than one thread has made calls
+extern _Atomic int32_t lt_interruptible;  // the number of threads with an interrupt function
 
 #endif

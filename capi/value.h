@@ -89,6 +89,7 @@ struct lt_operator {
   int flags, forms;
   unsigned char aliases;  // a bit for each result that may share memory with an argument
   unsigned char order;    // among the overloads of the name, in which a call looks for its own
+  unsigned short number;  // the row's, in the table
 };
 
 // Returns whether two tensors share one storage.
