@@ -15,13 +15,14 @@ import (
 // tier is a set of CPU instructions that kernels are compiled for.
 type tier struct {
 	name, arch, flags string
+	small             string // the architecture on which size counts more than speed, since few processors use the tier
 }
 
 // The tiers, each of which can run the kernels of those before it.
 var tiers = []tier{
-	{"baseline", "", ""},
-	{"avx2", "amd64", " -march=x86-64-v3"},
-	{"avx512", "amd64", " -march=x86-64-v4"},
+	{"baseline", "", "", "amd64"},
+	{"avx2", "amd64", " -march=x86-64-v3", ""},
+	{"avx512", "amd64", " -march=x86-64-v4", ""},
 }
 
 // family is the set of kernels that one package of each tier compiles, so that a change recompiles little, and cgo runs seldom.
@@ -174,14 +175,18 @@ func generateFamily(out *output, t tier, f family) error {
 		}
 		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, hash, t.name, u))
 	}
+	smaller := ""
+	if t.small != "" {
+		smaller = "// #cgo " + t.small + " CXXFLAGS: -O2\n"
+	}
 	out.write(dir+"gen_family.go", fmt.Sprintf(`%s%s
 // Package %s holds the kernels of %s for the %s tier.
 package %s
 
 // #cgo CXXFLAGS: -O3 -std=c++17%s -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
-import "C"
+%simport "C"
 
-%s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, cached(t.name+"_"+f.name)))
+%s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, smaller, cached(t.name+"_"+f.name)))
 	return nil
 }
 
