@@ -344,6 +344,8 @@ static int read_options(int argc, char **argv, options *o) {
   }
   if (optind == argc) return 1 + misuse("the path of a program is missing", "");
   if (optind + 1 < argc) return 1 + misuse("there is one program, so what is ", argv[optind + 1]);
+  if (o->inspect && o->inputs.count)
+    return 1 + misuse("--inspect runs nothing, so omit --input ", o->inputs.items[0]);
   o->model = argv[optind];
   return 0;
 }

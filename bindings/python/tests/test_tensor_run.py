@@ -84,6 +84,7 @@ def test_times_list_each_operator(program):
         (["a.pt2", "--size", "s0=x"], "not s0=x"),
         (["a.pt2", "--threads", "0"], "--threads takes a positive number, not 0"),
         (["a.pt2", "--nonsense"], "--nonsense"),
+        (["a.pt2", "--inspect", "-i", "x.npy"], "--inspect runs nothing, so omit --input x.npy"),
     ],
 )
 def test_wrong_options_exit_with_2(options, fact):
