@@ -13,8 +13,7 @@ from .. import stft as _torch_stft
 from .. import tensordot as _torch_tensordot
 from .._core.tensor import Tensor
 from .._gen import gen_nn_functional
-from ..library.lowering import _list_overloads as list_overloads
-from ..library.lowering import bind
+from ..library.lowering import bind, list_overloads
 from ..nn import _reduction
 from ..nn import functional as F
 

@@ -17,7 +17,7 @@ from . import calls, decompositions_nn
 from .aten import AtenOverload
 from .schemas import Argument
 
-__all__ = ["Emit", "lower"]
+__all__ = ["Emit", "list_overloads", "lower"]
 
 RULES = decompositions_nn.RULES  # with those of decompositions.py
 
@@ -94,7 +94,7 @@ RENAMED |= {"special_expit": "sigmoid", "moveaxis": "movedim"}
 
 
 @functools.cache
-def _list_overloads(name: str) -> list[tuple[AtenOverload, list[Argument]]]:
+def list_overloads(name: str) -> list[tuple[AtenOverload, list[Argument]]]:
     """Returns the overloads of an operator that return new tensors or write in place, with their parameters, in the order of trial."""
     found = []
     for info in calls.describe(f"aten::{name}"):
@@ -167,7 +167,7 @@ def choose(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Aten
         op = getattr(ops.aten, name).Tensor
         alpha = {k: v for k, v in kwargs.items() if k != "out" and not (k == "alpha" and v == 1)}
         return op, tuple(args[:2]), alpha
-    for op, arguments in _list_overloads(name):
+    for op, arguments in list_overloads(name):
         bound = bind(arguments, args, kwargs)
         if bound is not None:
             return op, *bound
