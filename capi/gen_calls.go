@@ -557,6 +557,10 @@ var calls = [...]func(dispatch.Context, frame) error{
 		r0, err := c.ConvTranspose3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
 		return f.setTensors(err, r0)
 	},
+	func(c dispatch.Context, f frame) error { // convert_weight_to_int4pack_for_cpu
+		r0, err := c.ConvertWeightToInt4packForCpu(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
 	func(c dispatch.Context, f frame) error { // coo_indices
 		r0, err := c.RawIndices(f.tensor(0))
 		return f.setTensors(err, r0)
@@ -1819,6 +1823,22 @@ var calls = [...]func(dispatch.Context, frame) error{
 		r0, err := autograd.GetVersion(c, f.tensor(0))
 		return f.setInt(err, r0)
 	},
+	func(c dispatch.Context, f frame) error { // gguf_dequantize
+		r0, err := c.GgufDequantize(f.tensor(0), f.str(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c dispatch.Context, f frame) error { // gguf_linear
+		r0, err := c.GgufLinear(f.tensor(0), f.tensor(1), f.str(2), f.tensorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c dispatch.Context, f frame) error { // gguf_load
+		r0, r1, r2, r3, err := c.GgufLoad(f.tensor(0))
+		return f.setMixed(err, r0, r1, r2, r3)
+	},
+	func(c dispatch.Context, f frame) error { // gguf_load_file
+		r0, r1, r2, r3, err := c.GgufLoadFile(f.str(0), f.strs(1), f.bool(2))
+		return f.setMixed(err, r0, r1, r2, r3)
+	},
 	func(c dispatch.Context, f frame) error { // grad
 		r0, err := autograd.Grad(c, f.tensor(0))
 		return f.setTensors(err, r0)
@@ -2026,6 +2046,10 @@ var calls = [...]func(dispatch.Context, frame) error{
 	},
 	func(c dispatch.Context, f frame) error { // instance_norm
 		r0, err := c.InstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8))
+		return f.setTensors(err, r0)
+	},
+	func(c dispatch.Context, f frame) error { // int_mm
+		r0, err := c.IntMm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // int_repr
@@ -5017,6 +5041,14 @@ var calls = [...]func(dispatch.Context, frame) error{
 	},
 	func(c dispatch.Context, f frame) error { // vstack
 		r0, err := c.Vstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c dispatch.Context, f frame) error { // weight_int4pack_mm_for_cpu
+		r0, err := c.WeightInt4packMmForCpu(f.tensor(0), f.tensor(1), f.int(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	},
+	func(c dispatch.Context, f frame) error { // weight_int8pack_mm
+		r0, err := c.WeightInt8packMm(f.tensor(0), f.tensor(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	},
 	func(c dispatch.Context, f frame) error { // where

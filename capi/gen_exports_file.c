@@ -143,6 +143,38 @@ TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header
   return status;
 }
 
+TENSOR_API tensor_status tensor_gguf_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char ***types, int64_t *types_len, char **metadata) {
+  LT_RESULT(names, "gguf_load_file", "names"); LT_RESULT(names_len, "gguf_load_file", "names_len");
+  LT_RESULT(tensors, "gguf_load_file", "tensors"); LT_RESULT(tensors_len, "gguf_load_file", "tensors_len");
+  LT_RESULT(types, "gguf_load_file", "types"); LT_RESULT(types_len, "gguf_load_file", "types_len");
+  LT_RESULT(metadata, "gguf_load_file", "metadata");
+  lt_value a[4] = {{.text = path}, {.list = {only, only_len}}, {.i = mmap}};
+  const tensor_status status = lt_run(LT_OP(gguf_load_file), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *names = (char **)a[0].list.data, *names_len = a[0].list.length;
+    *tensors = (tensor_t **)a[1].list.data, *tensors_len = a[1].list.length;
+    *types = (char **)a[2].list.data, *types_len = a[2].list.length;
+    *metadata = (char *)a[3].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gguf_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char ***types, int64_t *types_len, char **metadata) {
+  LT_RESULT(names, "gguf_load", "names"); LT_RESULT(names_len, "gguf_load", "names_len");
+  LT_RESULT(tensors, "gguf_load", "tensors"); LT_RESULT(tensors_len, "gguf_load", "tensors_len");
+  LT_RESULT(types, "gguf_load", "types"); LT_RESULT(types_len, "gguf_load", "types_len");
+  LT_RESULT(metadata, "gguf_load", "metadata");
+  lt_value a[4] = {{.pointer = (void *)data}};
+  const tensor_status status = lt_run(LT_OP(gguf_load), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *names = (char **)a[0].list.data, *names_len = a[0].list.length;
+    *tensors = (tensor_t **)a[1].list.data, *tensors_len = a[1].list.length;
+    *types = (char **)a[2].list.data, *types_len = a[2].list.length;
+    *metadata = (char *)a[3].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_npy_save(const char *path, const tensor_t *self) {
   lt_value a[2] = {{.text = path}, {.pointer = (void *)self}};
   return lt_run(LT_OP(npy_save), LT_FUNCTION, false, a);

@@ -267,3 +267,38 @@ TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, c
   return lt_give(LT_OP(quantized_linear_dynamic), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_gguf_dequantize(const tensor_t *self, const char *type, tensor_dtype dtype, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.text = type}, {.i = dtype}};
+  return lt_give(LT_OP(gguf_dequantize), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_gguf_linear(const tensor_t *self, const tensor_t *weight, const char *type, const tensor_t *bias, tensor_t **out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.text = type}, {.pointer = (void *)bias}};
+  return lt_give(LT_OP(gguf_linear), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_int_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)mat2}};
+  return lt_give(LT_OP(int_mm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_int_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.pointer = (void *)mat2}, {.pointer = out}};
+  return lt_run(LT_OP(int_mm), LT_OUT, false, a);
+}
+
+TENSOR_API tensor_status tensor_weight_int8pack_mm(const tensor_t *self, const tensor_t *mat2, const tensor_t *scales, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.pointer = (void *)mat2}, {.pointer = (void *)scales}};
+  return lt_give(LT_OP(weight_int8pack_mm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_convert_weight_to_int4pack_for_cpu(const tensor_t *self, int64_t inner_k_tiles, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.i = inner_k_tiles}};
+  return lt_give(LT_OP(convert_weight_to_int4pack_for_cpu), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_weight_int4pack_mm_for_cpu(const tensor_t *self, const tensor_t *mat2, int64_t q_group_size, const tensor_t *q_scale_and_zeros, tensor_t **out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.pointer = (void *)mat2}, {.i = q_group_size}, {.pointer = (void *)q_scale_and_zeros}};
+  return lt_give(LT_OP(weight_int4pack_mm_for_cpu), false, a, out);
+}
+

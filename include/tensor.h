@@ -10092,6 +10092,49 @@ TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, cons
 // Default: `bias` NULL, `reduce_range` false, `packed` NULL.
 TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, const tensor_t *packed, tensor_t **out);
 
+// Converts blocks of a GGUF file to numbers of `dtype` (default: float32). `self` is a uint8 tensor
+// of shape (..., bytes), as `tensor_gguf_load_file` returns, and `type` the type of the blocks:
+// Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The result has shape (..., values).
+//
+// Default: `dtype` TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_gguf_dequantize(const tensor_t *self, const char *type, tensor_dtype dtype, tensor_t **out);
+
+// Applies a linear transformation with a `weight` in blocks of a GGUF file, without dequantizing
+// it: `self` of shape (..., in) is float32, float16 or bfloat16, `weight` a uint8 tensor of shape
+// (out, bytes) with blocks of `type`, and `bias` of shape (out) has the dtype of `self`. See
+// `tensor_gguf_dequantize` for the types.
+//
+// The elements of `self` are rounded to 8-bit integers with one scale for each 32 of a row, their
+// largest magnitude over 127; products are summed as integers within these, and in float32 across
+// them. `tensor_nn_linear` of the dequantized weight does not round. Rows with infinities or NaN
+// have NaN as result, and magnitudes below 2^-100 are rounded to 0.
+//
+// Default: `bias` NULL.
+TENSOR_API tensor_status tensor_gguf_linear(const tensor_t *self, const tensor_t *weight, const char *type, const tensor_t *bias, tensor_t **out);
+
+// Computes the matrix product of an int8 or uint8 matrix and an int8 matrix in int32, with
+// wraparound on overflow.
+TENSOR_API tensor_status tensor_int_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
+// `tensor_int_mm` writing to `out`.
+TENSOR_API tensor_status tensor_int_mm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
+
+// Computes the product of a float32, float16 or bfloat16 matrix `self` of shape (M, K) and the
+// transpose of an int8 weight `mat2` of shape (N, K), with a factor for each row of the weight in
+// `scales` of shape (N), which has the dtype of `self`. Sums are float32.
+TENSOR_API tensor_status tensor_weight_int8pack_mm(const tensor_t *self, const tensor_t *mat2, const tensor_t *scales, tensor_t **out);
+
+// Packs an int32 weight of shape (N, K), of integers from 0 to 15, for
+// `tensor_weight_int4pack_mm_for_cpu`, in a uint8 tensor of shape (N, K / 2), as PyTorch does on
+// CPUs with AVX2. N must be a multiple of 16 and K of 2. `inner_k_tiles` is ignored.
+TENSOR_API tensor_status tensor_convert_weight_to_int4pack_for_cpu(const tensor_t *self, int64_t inner_k_tiles, tensor_t **out);
+
+// Computes the product of a float32, float16 or bfloat16 matrix `self` of shape (M, K) and the
+// transpose of a weight of shape (N, K) of 4-bit integers, which `mat2` has packed by
+// `tensor_convert_weight_to_int4pack_for_cpu`: `(integer - 8) * scale + zero`, with a scale and a
+// zero for each `q_group_size` (32, 64, 128 or 256) columns of a row, in `q_scale_and_zeros` of
+// shape (K / q_group_size, N, 2), which has the dtype of `self`. Sums are float32.
+TENSOR_API tensor_status tensor_weight_int4pack_mm_for_cpu(const tensor_t *self, const tensor_t *mat2, int64_t q_group_size, const tensor_t *q_scale_and_zeros, tensor_t **out);
+
 // --------------------------------------------------------------------------------------- gradients
 
 // Sets whether autograd computes the gradient of `self`. Operations on it are then added to the
@@ -10801,6 +10844,25 @@ TENSOR_API tensor_status tensor_safetensors_load(const tensor_t *data, char ***n
 // Dtypes: bool, integers, floats and complex. Free `header` with tensor_string_free, `names` with
 // tensor_string_list_free, `tensors` with tensor_list_free.
 TENSOR_API tensor_status tensor_safetensors_open(const char *path, char **header, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
+
+// Loads a GGUF file: all tensors, or those named in `only`, the type of each, and the metadata, a
+// JSON object. Types are F32, F16, BF16, F64 and I8 to I64, of tensors of that dtype, and types of
+// blocks, such as Q4_0 and Q6_K. Tensors of blocks are uint8: their last dimension is a row of
+// blocks in bytes, which `tensor_gguf_dequantize` and `tensor_gguf_linear` accept. `mmap` (default)
+// maps the file: bytes are read on first use, writes are private to the process, and the file must
+// not shrink meanwhile. Versions 2 and 3 are supported; a file that violates the format is an
+// error.
+//
+// Dtypes: bool, integers, floats and complex. Default: `only` NULL with `only_len` 0, `mmap` true.
+// Free `names` with tensor_string_list_free, `tensors` with tensor_list_free, `types` with
+// tensor_string_list_free, `metadata` with tensor_string_free.
+TENSOR_API tensor_status tensor_gguf_load_file(const char *path, const char *const *only, int64_t only_len, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char ***types, int64_t *types_len, char **metadata);
+
+// Loads the contents of a GGUF file, a contiguous uint8 tensor. See `tensor_gguf_load_file`.
+//
+// Dtypes: bool, integers, floats and complex. Free `names` with tensor_string_list_free, `tensors`
+// with tensor_list_free, `types` with tensor_string_list_free, `metadata` with tensor_string_free.
+TENSOR_API tensor_status tensor_gguf_load(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len, char ***types, int64_t *types_len, char **metadata);
 
 // Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
 // not support bfloat16 and complex32.

@@ -8024,6 +8024,27 @@ export function safetensorsOpen(path: Path): { header: string; names: string[]; 
 /** Asynchronous `safetensorsOpen`, executed off the event loop. */
 export function safetensorsOpenAsync(path: Path, options?: { signal?: Signal | null }): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
 /**
+ * Loads a GGUF file: all tensors, or those named in `only`, the type of each, and the metadata, a
+ * JSON object. Types are F32, F16, BF16, F64 and I8 to I64, of tensors of that dtype, and types of
+ * blocks, such as Q4_0 and Q6_K. Tensors of blocks are uint8: their last dimension is a row of
+ * blocks in bytes, which `ggufDequantize` and `ggufLinear` accept. `mmap` (default) maps the file:
+ * bytes are read on first use, writes are private to the process, and the file must not shrink
+ * meanwhile. Versions 2 and 3 are supported; a file that violates the format is an error.
+ *
+ * Dtypes: bool, integers, floats and complex. Default: `mmap` true.
+ */
+export function ggufLoadFile(path: Path, options?: { only?: List<string> | null; mmap?: boolean }): { names: string[]; tensors: Tensor[]; types: string[]; metadata: string };
+/** Asynchronous `ggufLoadFile`, executed off the event loop. */
+export function ggufLoadFileAsync(path: Path, options?: { only?: List<string> | null; mmap?: boolean; signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; types: string[]; metadata: string }>;
+/**
+ * Loads the contents of a GGUF file, a contiguous uint8 tensor. See `ggufLoadFile`.
+ *
+ * Dtypes: bool, integers, floats and complex.
+ */
+export function ggufLoad(data: TensorLike): { names: string[]; tensors: Tensor[]; types: string[]; metadata: string };
+/** Asynchronous `ggufLoad`, executed off the event loop. */
+export function ggufLoadAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; types: string[]; metadata: string }>;
+/**
  * Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
  * not support bfloat16 and complex32.
  *
@@ -12677,6 +12698,75 @@ export function fakeQuantizeLearnablePerChannelAffine(input: TensorLike, scale: 
 export function fakeQuantizeLearnablePerChannelAffineAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; quantMin: Int; quantMax: Int; gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizeLearnablePerChannelAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, options?: { gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizeLearnablePerChannelAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, gradFactor: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Converts blocks of a GGUF file to numbers of `dtype` (default: float32). `input` is a uint8
+ * tensor of shape (..., bytes), as `ggufLoadFile` returns, and `type` the type of the blocks: Q4_0,
+ * Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The result has shape (..., values).
+ */
+export function ggufDequantize(input: TensorLike, options: { type: string; dtype?: DType | null }): Tensor;
+export function ggufDequantize(input: TensorLike, type: string, options?: { dtype?: DType | null }): Tensor;
+/** Asynchronous `ggufDequantize`, executed off the event loop. */
+export function ggufDequantizeAsync(input: TensorLike, options: { type: string; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+export function ggufDequantizeAsync(input: TensorLike, type: string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Applies a linear transformation with a `weight` in blocks of a GGUF file, without dequantizing
+ * it: `input` of shape (..., in) is float32, float16 or bfloat16, `weight` a uint8 tensor of shape
+ * (out, bytes) with blocks of `type`, and `bias` of shape (out) has the dtype of `input`. See
+ * `ggufDequantize` for the types.
+ *
+ * The elements of `input` are rounded to 8-bit integers with one scale for each 32 of a row, their
+ * largest magnitude over 127; products are summed as integers within these, and in float32 across
+ * them. `nn.linear` of the dequantized weight does not round. Rows with infinities or NaN have NaN
+ * as result, and magnitudes below 2^-100 are rounded to 0.
+ */
+export function ggufLinear(input: TensorLike, options: { weight: TensorLike; type: string; bias?: TensorLike | null }): Tensor;
+export function ggufLinear(input: TensorLike, weight: TensorLike, type: string, options?: { bias?: TensorLike | null }): Tensor;
+export function ggufLinear(input: TensorLike, weight: TensorLike, type: string, bias: TensorLike | null): Tensor;
+/** Asynchronous `ggufLinear`, executed off the event loop. */
+export function ggufLinearAsync(input: TensorLike, options: { weight: TensorLike; type: string; bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function ggufLinearAsync(input: TensorLike, weight: TensorLike, type: string, options?: { bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function ggufLinearAsync(input: TensorLike, weight: TensorLike, type: string, bias: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Computes the matrix product of an int8 or uint8 matrix and an int8 matrix in int32, with
+ * wraparound on overflow.
+ */
+export function intMm(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
+export function intMm(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** Asynchronous `intMm`, executed off the event loop. */
+export function intMmAsync(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function intMmAsync(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Computes the product of a float32, float16 or bfloat16 matrix `input` of shape (M, K) and the
+ * transpose of an int8 weight `mat2` of shape (N, K), with a factor for each row of the weight in
+ * `scales` of shape (N), which has the dtype of `input`. Sums are float32.
+ */
+export function weightInt8packMm(input: TensorLike, options: { mat2: TensorLike; scales: TensorLike }): Tensor;
+export function weightInt8packMm(input: TensorLike, mat2: TensorLike, scales: TensorLike): Tensor;
+/** Asynchronous `weightInt8packMm`, executed off the event loop. */
+export function weightInt8packMmAsync(input: TensorLike, options: { mat2: TensorLike; scales: TensorLike; signal?: Signal | null }): Promise<Tensor>;
+export function weightInt8packMmAsync(input: TensorLike, mat2: TensorLike, scales: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Packs an int32 weight of shape (N, K), of integers from 0 to 15, for `weightInt4packMmForCpu`, in
+ * a uint8 tensor of shape (N, K / 2), as PyTorch does on CPUs with AVX2. N must be a multiple of 16
+ * and K of 2. `innerKTiles` is ignored.
+ */
+export function convertWeightToInt4packForCpu(input: TensorLike, options: { innerKTiles: Int }): Tensor;
+export function convertWeightToInt4packForCpu(input: TensorLike, innerKTiles: Int): Tensor;
+/** Asynchronous `convertWeightToInt4packForCpu`, executed off the event loop. */
+export function convertWeightToInt4packForCpuAsync(input: TensorLike, options: { innerKTiles: Int; signal?: Signal | null }): Promise<Tensor>;
+export function convertWeightToInt4packForCpuAsync(input: TensorLike, innerKTiles: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Computes the product of a float32, float16 or bfloat16 matrix `input` of shape (M, K) and the
+ * transpose of a weight of shape (N, K) of 4-bit integers, which `mat2` has packed by
+ * `convertWeightToInt4packForCpu`: `(integer - 8) * scale + zero`, with a scale and a zero for each
+ * `qGroupSize` (32, 64, 128 or 256) columns of a row, in `qScaleAndZeros` of shape (K /
+ * q_group_size, N, 2), which has the dtype of `input`. Sums are float32.
+ */
+export function weightInt4packMmForCpu(input: TensorLike, options: { mat2: TensorLike; qGroupSize: Int; qScaleAndZeros: TensorLike }): Tensor;
+export function weightInt4packMmForCpu(input: TensorLike, mat2: TensorLike, qGroupSize: Int, qScaleAndZeros: TensorLike): Tensor;
+/** Asynchronous `weightInt4packMmForCpu`, executed off the event loop. */
+export function weightInt4packMmForCpuAsync(input: TensorLike, options: { mat2: TensorLike; qGroupSize: Int; qScaleAndZeros: TensorLike; signal?: Signal | null }): Promise<Tensor>;
+export function weightInt4packMmForCpuAsync(input: TensorLike, mat2: TensorLike, qGroupSize: Int, qScaleAndZeros: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Formats a tensor as PyTorch prints it: floats with `precision` digits, tensors of more than
  * `threshold` elements summarized to `edgeitems` at each end of a dimension, lines of `linewidth`

@@ -230,6 +230,8 @@ const lt_convTranspose2d = lt.convTranspose2d;
 const lt_convTranspose2dAsync = lt.convTranspose2dAsync;
 const lt_convTranspose3d = lt.convTranspose3d;
 const lt_convTranspose3dAsync = lt.convTranspose3dAsync;
+const lt_convertWeightToInt4packForCpu = lt.convertWeightToInt4packForCpu;
+const lt_convertWeightToInt4packForCpuAsync = lt.convertWeightToInt4packForCpuAsync;
 const lt_cooIndices = lt.cooIndices;
 const lt_cooIndicesAsync = lt.cooIndicesAsync;
 const lt_cooValues = lt.cooValues;
@@ -613,6 +615,14 @@ const lt_getFloat32MatmulPrecision = lt.getFloat32MatmulPrecision;
 const lt_getNumThreads = lt.getNumThreads;
 const lt_getPrintoptions = lt.getPrintoptions;
 const lt_getRngState = lt.getRngState;
+const lt_ggufDequantize = lt.ggufDequantize;
+const lt_ggufDequantizeAsync = lt.ggufDequantizeAsync;
+const lt_ggufLinear = lt.ggufLinear;
+const lt_ggufLinearAsync = lt.ggufLinearAsync;
+const lt_ggufLoad = lt.ggufLoad;
+const lt_ggufLoadAsync = lt.ggufLoadAsync;
+const lt_ggufLoadFile = lt.ggufLoadFile;
+const lt_ggufLoadFileAsync = lt.ggufLoadFileAsync;
 const lt_gradient = lt.gradient;
 const lt_gradientAsync = lt.gradientAsync;
 const lt_greater = lt.greater;
@@ -691,6 +701,8 @@ const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
 const lt_int8 = lt.int8;
+const lt_intMm = lt.intMm;
+const lt_intMmAsync = lt.intMmAsync;
 const lt_intRepr = lt.intRepr;
 const lt_intReprAsync = lt.intReprAsync;
 const lt_inverse = lt.inverse;
@@ -1368,6 +1380,10 @@ const lt_vsplit = lt.vsplit;
 const lt_vsplitAsync = lt.vsplitAsync;
 const lt_vstack = lt.vstack;
 const lt_vstackAsync = lt.vstackAsync;
+const lt_weightInt4packMmForCpu = lt.weightInt4packMmForCpu;
+const lt_weightInt4packMmForCpuAsync = lt.weightInt4packMmForCpuAsync;
+const lt_weightInt8packMm = lt.weightInt8packMm;
+const lt_weightInt8packMmAsync = lt.weightInt8packMmAsync;
 const lt_where = lt.where;
 const lt_whereAsync = lt.whereAsync;
 const lt_xlogy = lt.xlogy;
@@ -1609,6 +1625,8 @@ export {
   lt_convTranspose2dAsync as convTranspose2dAsync,
   lt_convTranspose3d as convTranspose3d,
   lt_convTranspose3dAsync as convTranspose3dAsync,
+  lt_convertWeightToInt4packForCpu as convertWeightToInt4packForCpu,
+  lt_convertWeightToInt4packForCpuAsync as convertWeightToInt4packForCpuAsync,
   lt_cooIndices as cooIndices,
   lt_cooIndicesAsync as cooIndicesAsync,
   lt_cooValues as cooValues,
@@ -1992,6 +2010,14 @@ export {
   lt_getNumThreads as getNumThreads,
   lt_getPrintoptions as getPrintoptions,
   lt_getRngState as getRngState,
+  lt_ggufDequantize as ggufDequantize,
+  lt_ggufDequantizeAsync as ggufDequantizeAsync,
+  lt_ggufLinear as ggufLinear,
+  lt_ggufLinearAsync as ggufLinearAsync,
+  lt_ggufLoad as ggufLoad,
+  lt_ggufLoadAsync as ggufLoadAsync,
+  lt_ggufLoadFile as ggufLoadFile,
+  lt_ggufLoadFileAsync as ggufLoadFileAsync,
   lt_gradient as gradient,
   lt_gradientAsync as gradientAsync,
   lt_greater as greater,
@@ -2070,6 +2096,8 @@ export {
   lt_int32 as int32,
   lt_int64 as int64,
   lt_int8 as int8,
+  lt_intMm as intMm,
+  lt_intMmAsync as intMmAsync,
   lt_intRepr as intRepr,
   lt_intReprAsync as intReprAsync,
   lt_inverse as inverse,
@@ -2747,6 +2775,10 @@ export {
   lt_vsplitAsync as vsplitAsync,
   lt_vstack as vstack,
   lt_vstackAsync as vstackAsync,
+  lt_weightInt4packMmForCpu as weightInt4packMmForCpu,
+  lt_weightInt4packMmForCpuAsync as weightInt4packMmForCpuAsync,
+  lt_weightInt8packMm as weightInt8packMm,
+  lt_weightInt8packMmAsync as weightInt8packMmAsync,
   lt_where as where,
   lt_whereAsync as whereAsync,
   lt_xlogy as xlogy,

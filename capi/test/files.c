@@ -103,6 +103,32 @@ static void others(void) {
   OK(tensor_free(a));
 }
 
+// A file of one tensor of 32 values in a block of Q4_0: 0 and 1 with the scale 1.
+static void weights_in_blocks(void) {
+  uint8_t bytes[64 + 18] = {'G',      'G',        'U',      'F',       3,        [8] = 1,
+                            [24] = 1, [32] = 'q', [33] = 1, [37] = 32, [45] = 2, [65] = 0x3c};
+  memset(bytes + 66, 0x98, 16);
+  tensor_t *data = NULL, **tensors = NULL, *found = NULL, *sum = NULL;
+  char **names = NULL, **types = NULL, *metadata = NULL;
+  int64_t count = 0, n = 0, type_count = 0;
+  OK(tensor_from_data(bytes, (int64_t[]){64 + 18}, 1, TENSOR_UINT8, &data));
+  OK(tensor_gguf_load(data, &names, &count, &tensors, &n, &types, &type_count, &metadata));
+  CHECK(count == 1 && n == 1 && type_count == 1 && strcmp(names[0], "q") == 0 &&
+        strcmp(types[0], "Q4_0") == 0 && strcmp(metadata, "{}") == 0);
+  OK(tensor_gguf_dequantize(tensors[0], types[0], TENSOR_DTYPE_NONE, &found));
+  OK(tensor_sum(found, NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+  tensor_scalar total;
+  OK(tensor_item(sum, &total));
+  CHECK(total.value.f.re == 16);
+  OK(tensor_free(found));
+  OK(tensor_free(sum));
+  OK(tensor_free(data));
+  tensor_string_list_free(names, count);
+  tensor_string_list_free(types, type_count);
+  tensor_string_free(metadata);
+  OK(tensor_list_free(tensors, n));
+}
+
 // Without a handler, the system would end this program for writing beyond the limit.
 static void refused_by_the_system(void) {
   tensor_t *a = counted(1 << 20);
@@ -205,7 +231,8 @@ int main(void) {
   CHECK(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/a", folder);
   int64_t handles = tensor_live_handles();
-  dicts(), structures(), others(), refused_by_the_system(), older_files(), archives();
+  dicts(), structures(), others(), weights_in_blocks(), refused_by_the_system(), older_files();
+  archives();
   CHECK(tensor_live_handles() == handles);
   unlink(path);
   CHECK(rmdir(folder) == 0);

@@ -402,6 +402,7 @@ var formulas = dispatch.Backend{
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
+	IntMm:                                 recordIntMm,
 	Rand:                                  recordRand,
 	Randn:                                 recordRandn,
 	Randint:                               recordRandint,
@@ -6476,6 +6477,16 @@ func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.saved(maskResult_), left) }
 	}
+	return
+}
+
+func recordIntMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "int_mm", "IntMmBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.IntMm(out, self, mat2)
+	r.cleared(err)
 	return
 }
 

@@ -32,6 +32,9 @@ type Device struct {
 	Product          func(op string, w Product) error
 	QuantizedProduct func(op string, w QuantizedProduct) error
 	PackQuantized    func(op string, b *tensor.Tensor) (*tensor.Tensor, error) // packs B for QuantizedProduct
+	BlockLinear      func(op string, w BlockLinear) error
+	WeightLinear     func(op string, w WeightLinear) error
+	Dequantize       func(op string, w Dequantization) error
 	Dot              func(op string, w Dot) error
 	Distance         func(op string, w Distance) error
 	Convolution      func(op string, w Convolution) error

@@ -188,6 +188,29 @@ type QuantizedProduct struct {
 	Zero, Low, High int32
 }
 
+// BlockLinear is To = A * W^T + Bias for a matrix A (M, K) and a matrix of weights W (N, K) in blocks of a GGUF file: Blocks (N, bytes per row) is of
+// uint8. To (M, N), A and Bias (N), which may be nil, are float32; all are contiguous. Type is the number of the blocks' type in files.
+type BlockLinear struct {
+	To, A, Blocks, Bias *tensor.Tensor
+	Type                uint32
+}
+
+// WeightLinear is To = A * W^T for a float32 matrix A (M, K) and weights W (N, K) of 8 or 4 bits. Without Group, Weight (N, K) is int8 and Scales (N)
+// has the scale of each row. With it, Weight is (N, K / 2) of uint8, packed as by _convert_weight_to_int4pack_for_cpu, and Scales
+// (K / Group, N, 2) the scale and the zero of each group of a row. To, A and Scales are float32, and all are contiguous.
+type WeightLinear struct {
+	To, A, Weight, Scales *tensor.Tensor
+	Group                 int64
+}
+
+// Dequantization writes the values of the blocks of a GGUF file, a contiguous tensor of uint8, to the contiguous float32 tensor To. A block of Type,
+// the number of its type in files, has Values values in Bytes bytes.
+type Dequantization struct {
+	To, Blocks    *tensor.Tensor
+	Type          uint32
+	Values, Bytes int64
+}
+
 // Dot sums the products of two vectors of one dtype into a zero-dim tensor.
 type Dot struct {
 	To, A, B  *tensor.Tensor

@@ -2108,6 +2108,23 @@ func (c Context) SafetensorsOpen(path string) (string, []string, []*tensor.Tenso
 	return ops.SafetensorsOpen(path)
 }
 
+// GgufLoadFile implements the operator gguf_load_file.
+func (c Context) GgufLoadFile(path string, names []string, mmap bool) ([]string, []*tensor.Tensor, []string, string, error) {
+	return ops.GgufLoadFile(path, names, mmap)
+}
+
+// GgufLoad implements the operator gguf_load.
+func (c Context) GgufLoad(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, r2 []string, r3 string, err error) {
+	if key := c.highestKey((keys(data)) &^ tensor.Gradient); key != 0 {
+		does := backendOf(key).GgufLoad
+		if err = checkKeys("gguf_load", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
+		}
+		return does(c, data)
+	}
+	return ops.GgufLoad(data)
+}
+
 // NpySave implements the operator npy_save.
 func (c Context) NpySave(path string, self *tensor.Tensor) (err error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
@@ -10091,6 +10108,82 @@ func (c Context) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduc
 		}
 	}
 	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
+}
+
+// GgufDequantize implements the operator gguf_dequantize.
+func (c Context) GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
+		does := backendOf(key).GgufDequantize
+		if err = checkKeys("gguf_dequantize", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
+		}
+		return does(c, self, kind, d)
+	}
+	return ops.GgufDequantize(self, kind, d)
+}
+
+// GgufLinear implements the operator gguf_linear.
+func (c Context) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		does := backendOf(key).GgufLinear
+		if err = checkKeys("gguf_linear", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
+			return
+		}
+		return does(c, self, weight, kind, bias)
+	}
+	return ops.GgufLinear(self, weight, kind, bias)
+}
+
+// IntMm implements the operator _int_mm.
+func (c Context) IntMm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | (keys(self)|keys(mat2))&^tensor.Gradient); key != 0 {
+		does := backendOf(key).IntMm
+		if err = checkKeys("_int_mm", key, keys(self)|keys(mat2), keys(out)|keys(self)|keys(mat2), does != nil); err != nil {
+			return
+		}
+		return does(c, out, self, mat2)
+	}
+	r0, err = ops.IntMm(out, self, mat2)
+	if err == nil {
+		bumpVersion(out)
+	}
+	return
+}
+
+// WeightInt8packMm implements the operator _weight_int8pack_mm.
+func (c Context) WeightInt8packMm(self, mat2, scales *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(mat2) | keys(scales)) &^ tensor.Gradient); key != 0 {
+		does := backendOf(key).WeightInt8packMm
+		if err = checkKeys("_weight_int8pack_mm", key, tensor.Sparse, keys(self)|keys(mat2)|keys(scales), does != nil); err != nil {
+			return
+		}
+		return does(c, self, mat2, scales)
+	}
+	return ops.WeightInt8packMm(self, mat2, scales)
+}
+
+// ConvertWeightToInt4packForCpu implements the operator _convert_weight_to_int4pack_for_cpu.
+func (c Context) ConvertWeightToInt4packForCpu(self *tensor.Tensor, x1 int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {
+		does := backendOf(key).ConvertWeightToInt4packForCpu
+		if err = checkKeys("_convert_weight_to_int4pack_for_cpu", key, tensor.Sparse, 0, does != nil); err != nil {
+			return
+		}
+		return does(c, self, x1)
+	}
+	return ops.ConvertWeightToInt4packForCpu(self, x1)
+}
+
+// WeightInt4packMmForCpu implements the operator _weight_int4pack_mm_for_cpu.
+func (c Context) WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(mat2) | keys(scales)) &^ tensor.Gradient); key != 0 {
+		does := backendOf(key).WeightInt4packMmForCpu
+		if err = checkKeys("_weight_int4pack_mm_for_cpu", key, tensor.Sparse, keys(self)|keys(mat2)|keys(scales), does != nil); err != nil {
+			return
+		}
+		return does(c, self, mat2, group, scales)
+	}
+	return ops.WeightInt4packMmForCpu(self, mat2, group, scales)
 }
 
 // ToString implements the operator to_string.

@@ -158,6 +158,7 @@ type Backend struct {
 	SafetensorsSaveFile                      func(c Context, path string, names []string, tensors []*tensor.Tensor, metadata string) error
 	SafetensorsSave                          func(c Context, names []string, tensors []*tensor.Tensor, metadata string) (*tensor.Tensor, error)
 	SafetensorsLoad                          func(c Context, data *tensor.Tensor) ([]string, []*tensor.Tensor, string, error)
+	GgufLoad                                 func(c Context, data *tensor.Tensor) ([]string, []*tensor.Tensor, []string, string, error)
 	NpySave                                  func(c Context, path string, self *tensor.Tensor) error
 	NpySaveBytes                             func(c Context, self *tensor.Tensor) (*tensor.Tensor, error)
 	NpyLoadBytes                             func(c Context, data *tensor.Tensor) (*tensor.Tensor, error)
@@ -749,6 +750,12 @@ type Backend struct {
 	QuantizedLinear                          func(c Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error)
 	QuantizedLinearRelu                      func(c Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error)
 	QuantizedLinearDynamic                   func(c Context, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error)
+	GgufDequantize                           func(c Context, self *tensor.Tensor, kind string, d dtype.DType) (*tensor.Tensor, error)
+	GgufLinear                               func(c Context, self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (*tensor.Tensor, error)
+	IntMm                                    func(c Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)
+	WeightInt8packMm                         func(c Context, self, mat2, scales *tensor.Tensor) (*tensor.Tensor, error)
+	ConvertWeightToInt4packForCpu            func(c Context, self *tensor.Tensor, x1 int64) (*tensor.Tensor, error)
+	WeightInt4packMmForCpu                   func(c Context, self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (*tensor.Tensor, error)
 	ToString                                 func(c Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error)
 	IsNonzero                                func(c Context, self *tensor.Tensor) (bool, error)
 	IsConj                                   func(c Context, self *tensor.Tensor) (bool, error)

@@ -22,6 +22,8 @@ struct ArchiveLoadBytesResult;
 struct SafetensorsLoadFileResult;
 struct SafetensorsLoadResult;
 struct SafetensorsOpenResult;
+struct GgufLoadFileResult;
+struct GgufLoadResult;
 struct NpzLoadResult;
 struct NpzLoadBytesResult;
 namespace linalg {

@@ -70,6 +70,18 @@ struct SafetensorsOpenResult {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
 };
+struct GgufLoadFileResult {
+  std::vector<std::string> names;
+  std::vector<Tensor> tensors;
+  std::vector<std::string> types;
+  std::string metadata;
+};
+struct GgufLoadResult {
+  std::vector<std::string> names;
+  std::vector<Tensor> tensors;
+  std::vector<std::string> types;
+  std::string metadata;
+};
 struct NpzLoadResult {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
@@ -3140,6 +3152,31 @@ inline SafetensorsOpenResult safetensors_open(const Text &path) {
   detail::Result<std::vector<Tensor>> tensors;
   detail::check(::tensor_safetensors_open(detail::text("safetensors_open: path", path), header.put(), names.put(), names.length(), tensors.put(), tensors.length()));
   return {header.take(), names.take(), tensors.take()};
+}
+
+// Loads a GGUF file: all tensors, or those named in `only`, the type of each, and the metadata, a
+// JSON object. Types are F32, F16, BF16, F64 and I8 to I64, of tensors of that dtype, and types of
+// blocks, such as Q4_0 and Q6_K. Tensors of blocks are uint8: their last dimension is a row of
+// blocks in bytes, which `gguf_dequantize` and `gguf_linear` accept. `mmap` (default) maps the
+// file: bytes are read on first use, writes are private to the process, and the file must not
+// shrink meanwhile. Versions 2 and 3 are supported; a file that violates the format is an error.
+inline GgufLoadFileResult gguf_load_file(const Text &path, const Strings &only = std::nullopt, Bool mmap = true) {
+  detail::Result<std::vector<std::string>> names;
+  detail::Result<std::vector<Tensor>> tensors;
+  detail::Result<std::vector<std::string>> types;
+  detail::Result<std::string> metadata;
+  detail::check(::tensor_gguf_load_file(detail::text("gguf_load_file: path", path), only.data("gguf_load_file: only"), only.size(), mmap, names.put(), names.length(), tensors.put(), tensors.length(), types.put(), types.length(), metadata.put()));
+  return {names.take(), tensors.take(), types.take(), metadata.take()};
+}
+
+// Loads the contents of a GGUF file, a contiguous uint8 tensor. See `gguf_load_file`.
+inline GgufLoadResult gguf_load(const Tensor &data) {
+  detail::Result<std::vector<std::string>> names;
+  detail::Result<std::vector<Tensor>> tensors;
+  detail::Result<std::vector<std::string>> types;
+  detail::Result<std::string> metadata;
+  detail::check(::tensor_gguf_load(data.get(), names.put(), names.length(), tensors.put(), tensors.length(), types.put(), types.length(), metadata.put()));
+  return {names.take(), tensors.take(), types.take(), metadata.take()};
 }
 
 // Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
@@ -9796,6 +9833,71 @@ inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std
   return out.take();
 }
 }  // namespace quantized
+
+// Converts blocks of a GGUF file to numbers of `dtype` (default: float32). `self` is a uint8 tensor
+// of shape (..., bytes), as `gguf_load_file` returns, and `type` the type of the blocks: Q4_0,
+// Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The result has shape (..., values).
+inline Tensor gguf_dequantize(const Tensor &self, const Text &type, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_gguf_dequantize(self.get(), detail::text("gguf_dequantize: type", type), detail::get(dtype), out.put()));
+  return out.take();
+}
+
+// Applies a linear transformation with a `weight` in blocks of a GGUF file, without dequantizing
+// it: `self` of shape (..., in) is float32, float16 or bfloat16, `weight` a uint8 tensor of shape
+// (out, bytes) with blocks of `type`, and `bias` of shape (out) has the dtype of `self`. See
+// `gguf_dequantize` for the types.
+//
+// The elements of `self` are rounded to 8-bit integers with one scale for each 32 of a row, their
+// largest magnitude over 127; products are summed as integers within these, and in float32 across
+// them. `linear` of the dequantized weight does not round. Rows with infinities or NaN have NaN as
+// result, and magnitudes below 2^-100 are rounded to 0.
+inline Tensor gguf_linear(const Tensor &self, const Tensor &weight, const Text &type, const std::optional<Tensor> &bias = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_gguf_linear(self.get(), weight.get(), detail::text("gguf_linear: type", type), detail::get(bias), out.put()));
+  return out.take();
+}
+
+// Computes the matrix product of an int8 or uint8 matrix and an int8 matrix in int32, with
+// wraparound on overflow.
+inline Tensor int_mm(const Tensor &self, const Tensor &mat2) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_int_mm(self.get(), mat2.get(), out.put()));
+  return out.take();
+}
+
+inline void int_mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
+  detail::check(::tensor_int_mm_out(self.get(), mat2.get(), out.get()));
+}
+
+// Computes the product of a float32, float16 or bfloat16 matrix `self` of shape (M, K) and the
+// transpose of an int8 weight `mat2` of shape (N, K), with a factor for each row of the weight in
+// `scales` of shape (N), which has the dtype of `self`. Sums are float32.
+inline Tensor weight_int8pack_mm(const Tensor &self, const Tensor &mat2, const Tensor &scales) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_weight_int8pack_mm(self.get(), mat2.get(), scales.get(), out.put()));
+  return out.take();
+}
+
+// Packs an int32 weight of shape (N, K), of integers from 0 to 15, for
+// `weight_int4pack_mm_for_cpu`, in a uint8 tensor of shape (N, K / 2), as PyTorch does on CPUs with
+// AVX2. N must be a multiple of 16 and K of 2. `inner_k_tiles` is ignored.
+inline Tensor convert_weight_to_int4pack_for_cpu(const Tensor &self, Int inner_k_tiles) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_convert_weight_to_int4pack_for_cpu(self.get(), inner_k_tiles, out.put()));
+  return out.take();
+}
+
+// Computes the product of a float32, float16 or bfloat16 matrix `self` of shape (M, K) and the
+// transpose of a weight of shape (N, K) of 4-bit integers, which `mat2` has packed by
+// `convert_weight_to_int4pack_for_cpu`: `(integer - 8) * scale + zero`, with a scale and a zero for
+// each `q_group_size` (32, 64, 128 or 256) columns of a row, in `q_scale_and_zeros` of shape (K /
+// q_group_size, N, 2), which has the dtype of `self`. Sums are float32.
+inline Tensor weight_int4pack_mm_for_cpu(const Tensor &self, const Tensor &mat2, Int q_group_size, const Tensor &q_scale_and_zeros) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_weight_int4pack_mm_for_cpu(self.get(), mat2.get(), q_group_size, q_scale_and_zeros.get(), out.put()));
+  return out.take();
+}
 
 // Formats a tensor as PyTorch prints it: floats with `precision` digits, tensors of more than
 // `threshold` elements summarized to `edgeitems` at each end of a dimension, lines of `linewidth`

@@ -17,7 +17,7 @@ function withPath(args) {
   });
 }
 
-const names = ['safetensorsOpen', 'archiveSave', 'archiveLoad', 'npySave', 'npyLoad', 'fromFile', 'storageFromFile', 'fileWrite'];
+const names = ['safetensorsOpen', 'ggufLoadFile', 'archiveSave', 'archiveLoad', 'npySave', 'npyLoad', 'fromFile', 'storageFromFile', 'fileWrite'];
 
 const functions = {};
 for (const name of names.flatMap((each) => [each, `${each}Async`]).filter((each) => each in native)) {

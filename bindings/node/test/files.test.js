@@ -171,3 +171,25 @@ test('archives of records come back', () => {
     assert.deepEqual([names, records[1].toArray()], [['a', 'b/c'], [1, 2, 3]]);
   }
 });
+
+test('tensors of GGUF files stay in blocks, or are dequantized', async () => {
+  const file = Buffer.alloc(64 + 18);
+  file.write('GGUF');
+  file.writeUInt32LE(3, 4); // version
+  file.writeBigUInt64LE(1n, 8); // tensors
+  file.writeBigUInt64LE(1n, 24); // length of the name
+  file.write('q', 32);
+  file.writeUInt32LE(1, 33); // dimensions
+  file.writeBigUInt64LE(32n, 37);
+  file.writeUInt32LE(2, 45); // Q4_0
+  file.writeUInt16LE(0x3c00, 64); // scale 1
+  file.fill(0x98, 66); // 0 and 1
+  writeFileSync(at('q.gguf'), file);
+  for (const found of [lt.ggufLoadFile(pathToFileURL(at('q.gguf'))), await lt.ggufLoadFileAsync(at('q.gguf'), { mmap: false }), lt.ggufLoad(file)]) {
+    assert.deepEqual([found.names, found.types, found.metadata], [['q'], ['Q4_0'], '{}']);
+    const [q] = found.tensors;
+    assert.deepEqual(lt.ggufDequantize(q, 'Q4_0').sum().item(), 16);
+    assert.deepEqual(lt.ggufLinear(lt.ones(1, 32), q.view(1, 18), 'Q4_0').toArray(), [[16]]);
+  }
+  assert.throws(() => lt.ggufLoad(file.subarray(0, 70)), /tensor "q" has 18 bytes from byte 0 of the data on, and the file has 6/);
+});

@@ -100,7 +100,7 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "amp", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
+        *("accelerator", "amp", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "gguf", "hdf5"),
         *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "profiler", "random", "return_types", "safetensors"),
         *("serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
         *("torch_version", "__config__", "_dynamo", "_guards", "_higher_order_ops", "_inductor", "_jit_internal", "_logging", "_ops", "_subclasses"),

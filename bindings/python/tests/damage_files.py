@@ -18,8 +18,10 @@ import time
 import zipfile
 import zlib
 
+import gguf_files
+
 import libtensor as torch
-from libtensor import safetensors
+from libtensor import gguf, safetensors
 from libtensor._base import library as _library
 
 DATA = pathlib.Path(__file__).parents[3] / "engine/serial/testdata"
@@ -44,6 +46,9 @@ def files():
     npz = saved(torch.save_npz, {"a": x, "b": torch.arange(1000)})
     found += [(torch.load_npz, npz), (torch.load_npz, deflated(npz))]
     found += [(safetensors.load, safetensors.save({"a": x, "b": torch.arange(3), "c": torch.ones(2, dtype=torch.bfloat16)}, {"k": "v"}))]
+    blocks = gguf_files.random_blocks("Q4_0", 2, 64).tobytes()
+    weights = {"x": ("F32", (2, 3), bytes(24)), "q": ("Q4_0", (2, 64), blocks)}
+    found += [(gguf.load, gguf_files.file_of(weights, {"name": "a", "n": 3, "list": ["a", "b"]}))]
     return found
 
 

@@ -11,7 +11,7 @@ MODULES = [
     *("amp", "array_api", "autograd", "autograd.forward_ad", "autograd.functional", "autograd.graph", "cuda", "distributions", "fft", "foreach"),
     *("func", "futures", "fx", "hdf5", "hub", "library", "linalg", "masked", "nn", "nn.attention", "nn.attention.flex_attention", "nn.functional"),
     *("nn.init", "nn.utils", "nn.utils.parametrize", "nn.utils.rnn", "optim", "optim.lr_scheduler", "optim.swa_utils", "overrides", "profiler"),
-    *("quasirandom", "random", "safetensors", "sparse", "special", "testing", "utils.checkpoint", "utils.data"),
+    *("gguf", "quasirandom", "random", "safetensors", "sparse", "special", "testing", "utils.checkpoint", "utils.data"),
 ]
 ALIASES = ("OptimizerPreHook", "OptimizerPostHook")  # types of hooks
 

@@ -38,6 +38,7 @@ const (
 )
 
 var families = []family{
+	{"blocks", narrow, []string{"blocks", "weights"}},
 	{"convolutions", every, []string{"convolution"}},
 	{"copies", every, []string{"driver"}},
 	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "logical", "masks", "ranges", "rounding", "sign", "ternary"}},

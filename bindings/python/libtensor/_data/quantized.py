@@ -9,6 +9,7 @@ PRIVATE = (
     *("make_per_tensor_quantized_tensor", "make_per_channel_quantized_tensor", "choose_qparams_per_tensor"),
     *("empty_affine_quantized", "empty_per_channel_affine_quantized"),
     *("fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine"),
+    *("int_mm", "weight_int8pack_mm", "convert_weight_to_int4pack_for_cpu", "weight_int4pack_mm_for_cpu"),
 )
 
 

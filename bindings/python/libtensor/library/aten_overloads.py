@@ -32,6 +32,7 @@ OVERLOADS = {
         "_unpack_dual _unsafe_masked_index _unsafe_masked_index_put_accumulate _validate_compressed_sparse_indices "
         "_validate_sparse_bsc_tensor_args _validate_sparse_bsr_tensor_args _validate_sparse_compressed_tensor_args "
         "_validate_sparse_coo_tensor_args _validate_sparse_csc_tensor_args _validate_sparse_csr_tensor_args _values _version "
+        "_convert_weight_to_int4pack_for_cpu _weight_int4pack_mm_for_cpu "
         "_weight_int8pack_mm _weight_norm _weight_norm_differentiable_backward _wrapped_linear_prepack abs_ absolute_ acos_ acosh_ "
         "adaptive_max_pool1d addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ adjoint affine_grid_generator_backward alias allclose "
         "alpha_dropout alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan2_ arctan_ arctanh_ argwhere as_strided as_strided_ asin_ "
