@@ -1,5 +1,5 @@
-"""Names of PyTorch's tools for smaller models, which are not supported; quantized tensors are (docs/quantized.md)."""
+"""Conversion of modules to dynamically quantized ones (docs/quantized.md). PyTorch's other tools for smaller models are not supported."""
 
-from . import quantization
+from . import nn, quantization
 
-__all__ = ["quantization"]
+__all__ = ["nn", "quantization"]

@@ -1,9 +1,13 @@
-"""Names of the conversion of modules to quantized ones, which is not supported; quantized tensors are."""
+"""Dynamic quantization of modules, and the names of static quantization and quantization-aware training, which are not supported."""
 
 from ..._inert import refuse
 from ...nn import Identity
+from .dynamic import default_dynamic_qconfig, per_channel_dynamic_qconfig, quantize_dynamic
 
-WHY = "the conversion of modules to quantized ones is not supported; quantize_per_tensor() and quantize_per_channel() quantize their weights"
+WHY = (
+    "the static conversion of modules to quantized ones is not supported; quantize_dynamic() converts modules, and "
+    "quantize_per_tensor() and quantize_per_channel() quantize their weights"
+)
 
 
 class QuantStub(Identity):
@@ -19,8 +23,8 @@ class DeQuantStub(QuantStub):
     """Returns its input: marks where a converted module would dequantize it."""
 
 
-__all__ = ["DeQuantStub", "QuantStub"]
-__all__ += refuse(globals(), WHY, "quantize_dynamic quantize quantize_qat prepare prepare_qat convert fuse_modules fuse_modules_qat")
+__all__ = ["DeQuantStub", "QuantStub", "default_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic"]
+__all__ += refuse(globals(), WHY, "quantize quantize_qat prepare prepare_qat convert fuse_modules fuse_modules_qat")
 __all__ += refuse(globals(), WHY, "get_default_qconfig")
 __all__ += refuse(globals(), WHY, "get_default_qat_qconfig get_default_qconfig_mapping QConfig QConfigMapping ObserverBase MinMaxObserver")
 __all__ += refuse(globals(), WHY, "FakeQuantize")

@@ -1,0 +1,5 @@
+"""Layers with quantized weights."""
+
+from . import quantized
+
+__all__ = ["quantized"]

@@ -1,0 +1,71 @@
+"""Linear layers with quantized weights and a floating-point input."""
+
+from ...... import nn, qint8, tensor, zeros
+from ......ops import quantized as _ops
+from .....quantization.dynamic import default_dynamic_qconfig
+from ...modules.linear import LinearPackedParams
+
+
+class Linear(nn.Module):
+    """A linear layer with a qint8 weight. Its float32 input is quantized to 7 bits with one scale and zero point for each call.
+
+    >>> layer = torch.ao.nn.quantized.dynamic.Linear.from_float(torch.nn.Linear(3, 2))
+    >>> layer
+    DynamicQuantizedLinear(in_features=3, out_features=2, dtype=torch.qint8, qscheme=torch.per_tensor_affine)
+    >>> layer(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
+    """
+
+    _version = 4
+    _FLOAT_MODULE = nn.Linear
+
+    def __init__(self, in_features, out_features, bias_=True, dtype=qint8):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.scale, self.zero_point = 1.0, 0  # of a result, which is not quantized
+        self._packed_params = LinearPackedParams(dtype)
+        self.set_weight_bias(default_dynamic_qconfig.weight(zeros(out_features, in_features)), zeros(out_features) if bias_ else None)
+
+    def set_weight_bias(self, weight, bias):
+        """Replaces the quantized weight and the bias."""
+        self._packed_params.set_weight_bias(weight, bias)
+
+    def weight(self):
+        """Returns the quantized weight."""
+        return self._packed_params._weight_bias()[0]
+
+    def bias(self):
+        """Returns the bias, or None."""
+        return self._packed_params._weight_bias()[1]
+
+    def forward(self, x):
+        return _ops.linear_dynamic(x, self._packed_params._packed_params, reduce_range=True)
+
+    @classmethod
+    def from_float(cls, mod, use_precomputed_fake_quant=False):
+        """Returns the layer of a torch.nn.Linear, whose attribute qconfig selects how the weight is quantized."""
+        if type(mod) is not cls._FLOAT_MODULE:
+            raise TypeError(f"Linear.from_float: the module must be a torch.nn.Linear, not {type(mod).__name__}")
+        made = cls(mod.in_features, mod.out_features, mod.bias is not None)
+        config = getattr(mod, "qconfig", None) or default_dynamic_qconfig
+        made.set_weight_bias(config.weight(mod.weight.detach().float()), mod.bias)
+        return made
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "scale"], destination[prefix + "zero_point"] = tensor(self.scale), tensor(self.zero_point)
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        for name, convert in (("scale", float), ("zero_point", int)):
+            if prefix + name in state_dict:
+                setattr(self, name, convert(state_dict[prefix + name]))
+            elif strict:
+                missing_keys.append(prefix + name)
+
+    def _get_name(self):
+        return "DynamicQuantizedLinear"
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}, qscheme={self.weight().qscheme()}"
+        )

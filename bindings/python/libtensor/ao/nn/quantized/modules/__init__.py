@@ -1,0 +1,1 @@
+"""Parameters of layers with quantized weights."""

@@ -1,0 +1,43 @@
+"""Parameters of linear layers with quantized weights."""
+
+from ..... import qint8, quantize_per_tensor, zeros
+from .....nn import Module
+from .....ops import quantized as _ops
+
+
+class LinearPackedParams(Module):
+    """The packed qint8 weight and the bias of a linear layer. A state dict has them as a tuple, under the names of PyTorch."""
+
+    _version = 3
+
+    def __init__(self, dtype=qint8):
+        super().__init__()
+        if dtype is not qint8:
+            raise NotImplementedError(f"LinearPackedParams: dtype {dtype} is not supported; use qint8")
+        self.dtype = dtype
+        self.set_weight_bias(quantize_per_tensor(zeros(1, 1), 1.0, 0, qint8), None)
+
+    def set_weight_bias(self, weight, bias):
+        """Replaces the weight and the bias."""
+        self._packed_params = _ops.linear_prepack(weight, None if bias is None else bias.detach())
+
+    def _weight_bias(self):
+        return _ops.linear_unpack(self._packed_params)
+
+    def forward(self, x):
+        return x
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        destination[prefix + "dtype"] = self.dtype
+        destination[prefix + "_packed_params"] = self._weight_bias()
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        key = prefix + "_packed_params"
+        if key not in state_dict:
+            missing_keys.append(key)
+            return
+        self.dtype = state_dict.get(prefix + "dtype", qint8)
+        self.set_weight_bias(*state_dict[key])
+
+    def __repr__(self):
+        return repr(self._weight_bias())
