@@ -3572,6 +3572,14 @@ var calls = [...]func(dispatch.Context, frame) error{
 		r0, err := c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3))
 		return f.setTensors(err, r0)
 	},
+	func(c dispatch.Context, f frame) error { // quantized.conv2d
+		r0, err := c.QuantizedConv2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.float(7), f.int(8))
+		return f.setTensors(err, r0)
+	},
+	func(c dispatch.Context, f frame) error { // quantized.conv2d_relu
+		r0, err := c.QuantizedConv2dRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.float(7), f.int(8))
+		return f.setTensors(err, r0)
+	},
 	func(c dispatch.Context, f frame) error { // quantized.linear
 		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)

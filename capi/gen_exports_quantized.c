@@ -267,6 +267,16 @@ TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, c
   return lt_give(LT_OP(quantized_linear_dynamic), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_quantized_conv2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, double scale, int64_t zero_point, tensor_t **out) {
+  lt_value a[9] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = groups}, {.f = scale}, {.i = zero_point}};
+  return lt_give(LT_OP(quantized_conv2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_quantized_conv2d_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, double scale, int64_t zero_point, tensor_t **out) {
+  lt_value a[9] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = groups}, {.f = scale}, {.i = zero_point}};
+  return lt_give(LT_OP(quantized_conv2d_relu), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_gguf_dequantize(const tensor_t *self, const char *type, tensor_dtype dtype, tensor_t **out) {
   lt_value a[3] = {{.pointer = (void *)self}, {.text = type}, {.i = dtype}};
   return lt_give(LT_OP(gguf_dequantize), false, a, out);

@@ -911,6 +911,8 @@ enum {
   LT_OP_quantized_add_scalar,
   LT_OP_quantized_add_scalar_relu,
   LT_OP_quantized_cat,
+  LT_OP_quantized_conv2d,
+  LT_OP_quantized_conv2d_relu,
   LT_OP_quantized_linear,
   LT_OP_quantized_linear_dynamic,
   LT_OP_quantized_linear_pack,

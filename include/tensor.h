@@ -10092,6 +10092,21 @@ TENSOR_API tensor_status tensor_quantized_linear_relu(const tensor_t *self, cons
 // Default: `bias` NULL, `reduce_range` false, `packed` NULL.
 TENSOR_API tensor_status tensor_quantized_linear_dynamic(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, bool reduce_range, const tensor_t *packed, tensor_t **out);
 
+// Applies a 2-D convolution to a quint8 or qint8 tensor of shape (N, C_in, H, W) with a qint8
+// `weight` of shape (C_out, C_in / groups, kH, kW), quantized per tensor or per output channel, and
+// a float32 `bias` of shape (C_out), quantized with `scale` and `zero_point` in the dtype of
+// `self`. The convolution is computed in float32.
+//
+// Default: `bias` NULL, `stride` {1}, `padding` {0}, `dilation` {1}, `groups` 1, `scale` 1.0,
+// `zero_point` 0.
+TENSOR_API tensor_status tensor_quantized_conv2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, double scale, int64_t zero_point, tensor_t **out);
+
+// Applies `tensor_quantized_conv2d`, followed by ReLU.
+//
+// Default: `bias` NULL, `stride` {1}, `padding` {0}, `dilation` {1}, `groups` 1, `scale` 1.0,
+// `zero_point` 0.
+TENSOR_API tensor_status tensor_quantized_conv2d_relu(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, double scale, int64_t zero_point, tensor_t **out);
+
 // Converts blocks of a GGUF file to numbers of `dtype` (default: float32). `self` is a uint8 tensor
 // of shape (..., bytes), as `tensor_gguf_load_file` returns, and `type` the type of the blocks:
 // Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The result has shape (..., values).

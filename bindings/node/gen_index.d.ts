@@ -19861,6 +19861,53 @@ export namespace quantized {
   export function linearDynamicAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { reduceRange?: boolean; packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearDynamicAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, reduceRange: boolean, options?: { packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearDynamicAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, reduceRange: boolean, packed: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Applies a 2-D convolution to a quint8 or qint8 tensor of shape (N, C_in, H, W) with a qint8
+   * `weight` of shape (C_out, C_in / groups, kH, kW), quantized per tensor or per output channel,
+   * and a float32 `bias` of shape (C_out), quantized with `scale` and `zeroPoint` in the dtype of
+   * `input`. The convolution is computed in float32.
+   *
+   * Default: `stride` [1], `padding` [0], `dilation` [1], `groups` 1, `scale` 1.0, `zeroPoint` 0.
+   */
+  export function conv2d(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, options?: { zeroPoint?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, zeroPoint: Int): Tensor;
+  /** Asynchronous `conv2d`, executed off the event loop. */
+  export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, options?: { zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Applies `quantized.conv2d`, followed by ReLU.
+   *
+   * Default: `stride` [1], `padding` [0], `dilation` [1], `groups` 1, `scale` 1.0, `zeroPoint` 0.
+   */
+  export function conv2dRelu(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2dRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2dRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2dRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2dRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2dRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { scale?: number; zeroPoint?: Int }): Tensor;
+  export function conv2dRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, options?: { zeroPoint?: Int }): Tensor;
+  export function conv2dRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, zeroPoint: Int): Tensor;
+  /** Asynchronous `conv2dRelu`, executed off the event loop. */
+  export function conv2dReluAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, options?: { zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace signal {
   export namespace windows {

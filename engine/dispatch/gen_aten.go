@@ -10110,6 +10110,32 @@ func (c Context) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduc
 	return quantized.QuantizedLinearDynamic(c, self, weight, bias, reduce, packed)
 }
 
+// QuantizedConv2d implements the operator quantized.conv2d.
+func (c Context) QuantizedConv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if err = checkKeys("quantized.conv2d", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
+		}
+		if does := backendOf(key).QuantizedConv2d; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
+		}
+	}
+	return quantized.QuantizedConv2d(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
+}
+
+// QuantizedConv2dRelu implements the operator quantized.conv2d_relu.
+func (c Context) QuantizedConv2dRelu(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+		if err = checkKeys("quantized.conv2d_relu", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
+			return
+		}
+		if does := backendOf(key).QuantizedConv2dRelu; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
+		}
+	}
+	return quantized.QuantizedConv2dRelu(c, self, weight, bias, stride, padding, dilation, groups, scale, zero)
+}
+
 // GgufDequantize implements the operator gguf_dequantize.
 func (c Context) GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.highestKey((keys(self)) &^ tensor.Gradient); key != 0 {

@@ -750,6 +750,8 @@ type Backend struct {
 	QuantizedLinear                          func(c Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error)
 	QuantizedLinearRelu                      func(c Context, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error)
 	QuantizedLinearDynamic                   func(c Context, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error)
+	QuantizedConv2d                          func(c Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error)
+	QuantizedConv2dRelu                      func(c Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error)
 	GgufDequantize                           func(c Context, self *tensor.Tensor, kind string, d dtype.DType) (*tensor.Tensor, error)
 	GgufLinear                               func(c Context, self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (*tensor.Tensor, error)
 	IntMm                                    func(c Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)

@@ -729,6 +729,8 @@ var entries = []entry{
 	{"quantized.linear", "QuantizedLinear", "composite", "constant", false, false, false, 0x0, ""},
 	{"quantized.linear_relu", "QuantizedLinearRelu", "composite", "constant", false, false, false, 0x0, ""},
 	{"quantized.linear_dynamic", "QuantizedLinearDynamic", "composite", "constant", false, false, true, 0x0, ""},
+	{"quantized.conv2d", "QuantizedConv2d", "composite", "constant", false, false, false, 0x0, ""},
+	{"quantized.conv2d_relu", "QuantizedConv2dRelu", "composite", "constant", false, false, false, 0x0, ""},
 	{"gguf_dequantize", "GgufDequantize", "kernel", "constant", false, false, false, 0x0, ""},
 	{"gguf_linear", "GgufLinear", "kernel", "constant", false, false, false, 0x0, ""},
 	{"int_mm", "IntMm", "kernel", "constant", false, false, false, 0x0, ""},

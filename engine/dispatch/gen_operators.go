@@ -737,6 +737,8 @@ var operators = [...]Operator{
 	{"quantized.linear", "quantized", "self weight bias scale zero_point packed", 0, 0x0, 0x0, "refuse", Constant, "QuantizedLinear", Context.QuantizedLinear, &quantized},
 	{"quantized.linear_relu", "quantized", "self weight bias scale zero_point packed", 0, 0x0, 0x0, "refuse", Constant, "QuantizedLinearRelu", Context.QuantizedLinearRelu, &quantized},
 	{"quantized.linear_dynamic", "quantized", "self weight bias reduce_range packed", 0, 0x0, 0x0, "refuse", Syncs | Constant, "QuantizedLinearDynamic", Context.QuantizedLinearDynamic, &quantized},
+	{"quantized.conv2d", "quantized", "self weight bias stride padding dilation groups scale zero_point", 0, 0x0, 0x0, "refuse", Constant, "QuantizedConv2d", Context.QuantizedConv2d, &quantized},
+	{"quantized.conv2d_relu", "quantized", "self weight bias stride padding dilation groups scale zero_point", 0, 0x0, 0x0, "refuse", Constant, "QuantizedConv2dRelu", Context.QuantizedConv2dRelu, &quantized},
 	{"gguf_dequantize", "quantized", "self type dtype", 0, 0x0, 0x0, "refuse", Constant, "GgufDequantize", Context.GgufDequantize, nil},
 	{"gguf_linear", "quantized", "self weight type bias", 0, 0x0, 0x0, "refuse", Constant, "GgufLinear", Context.GgufLinear, nil},
 	{"int_mm", "quantized", "out self mat2", 1, 0x1, 0x0, "refuse", Constant, "IntMm", Context.IntMm, nil},

@@ -783,6 +783,8 @@ var operators = map[string]any{
 	"quantized_linear":                       ctx.QuantizedLinear,
 	"quantized_linear_relu":                  ctx.QuantizedLinearRelu,
 	"quantized_linear_dynamic":               ctx.QuantizedLinearDynamic,
+	"quantized_conv2d":                       ctx.QuantizedConv2d,
+	"quantized_conv2d_relu":                  ctx.QuantizedConv2dRelu,
 	"gguf_dequantize":                        ctx.GgufDequantize,
 	"gguf_linear":                            ctx.GgufLinear,
 	"int_mm":                                 ctx.IntMm,

@@ -48,5 +48,7 @@ func init() {
 		QuantizedLinear:                          QuantizedLinear,
 		QuantizedLinearRelu:                      QuantizedLinearRelu,
 		QuantizedLinearDynamic:                   QuantizedLinearDynamic,
+		QuantizedConv2d:                          QuantizedConv2d,
+		QuantizedConv2dRelu:                      QuantizedConv2dRelu,
 	})
 }

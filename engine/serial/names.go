@@ -102,8 +102,18 @@ func dtypeOf(value any) (dtype.DType, bool) {
 	if !ok || g.Module != "torch" {
 		return dtype.None, false
 	}
-	d, ok := dtype.Parse(g.Name)
+	d, ok := parseDType(g.Name)
 	return d, ok && d.String() == g.Name
+}
+
+// parseDType finds a dtype by its name, also those of quantized tensors, which are no dtypes of other tensors.
+func parseDType(name string) (dtype.DType, bool) {
+	for _, d := range []dtype.DType{dtype.QUint8, dtype.QInt8, dtype.QInt32} {
+		if d.String() == name {
+			return d, true
+		}
+	}
+	return dtype.Parse(name)
 }
 
 // tensorMakers are the functions that make a tensor of a storage, of nothing or of other tensors.

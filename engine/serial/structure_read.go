@@ -232,7 +232,7 @@ func init() {
 		},
 		"dtype": func(_ *saver, content any, _ int) (any, error) {
 			text, _ := content.(string)
-			if d, ok := dtype.Parse(text); ok {
+			if d, ok := parseDType(text); ok {
 				return dtypeName(d), nil
 			}
 			return nil, nil

@@ -9834,6 +9834,27 @@ inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std
 }
 }  // namespace quantized
 
+// Applies a 2-D convolution to a quint8 or qint8 tensor of shape (N, C_in, H, W) with a qint8
+// `weight` of shape (C_out, C_in / groups, kH, kW), quantized per tensor or per output channel, and
+// a float32 `bias` of shape (C_out), quantized with `scale` and `zero_point` in the dtype of
+// `self`. The convolution is computed in float32.
+namespace quantized {
+inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_quantized_conv2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point, out.put()));
+  return out.take();
+}
+}  // namespace quantized
+
+// Applies `quantized.conv2d`, followed by ReLU.
+namespace quantized {
+inline Tensor conv2d_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1, Real scale = 1.0, Int zero_point = 0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_quantized_conv2d_relu(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, scale, zero_point, out.put()));
+  return out.take();
+}
+}  // namespace quantized
+
 // Converts blocks of a GGUF file to numbers of `dtype` (default: float32). `self` is a uint8 tensor
 // of shape (..., bytes), as `gguf_load_file` returns, and `type` the type of the blocks: Q4_0,
 // Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K or Q6_K. The result has shape (..., values).

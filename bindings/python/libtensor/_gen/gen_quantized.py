@@ -163,4 +163,29 @@ def linear_dynamic(input, weight, bias, reduce_range=False, packed=None):
     """
 
 
-__all__ = ["add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu", "relu6", "cat", "matmul", "linear_pack", "linear", "linear_relu", "linear_dynamic"]
+@_operator("quantized.conv2d")
+def conv2d(input, weight, bias, stride=(1,), padding=(0,), dilation=(1,), groups=1, scale=1.0, zero_point=0):
+    """Applies a 2-D convolution to a quint8 or qint8 tensor of shape (N, C_in, H, W) with a qint8
+    `weight` of shape (C_out, C_in / groups, kH, kW), quantized per tensor or per output channel,
+    and a float32 `bias` of shape (C_out), quantized with `scale` and `zero_point` in the dtype of
+    `input`. The convolution is computed in float32.
+
+    >>> w = torch.quantize_per_tensor(torch.full((1, 1, 2, 2), -0.5), 0.25, 0, torch.qint8)
+    >>> packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1)
+    >>> torch.ops.quantized.conv2d(torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.qint8), packed, 0.5, 0).int_repr().tolist()
+    [[[[-4]]]]
+    """
+
+
+@_operator("quantized.conv2d_relu")
+def conv2d_relu(input, weight, bias, stride=(1,), padding=(0,), dilation=(1,), groups=1, scale=1.0, zero_point=0):
+    """Applies `conv2d`, followed by ReLU.
+
+    >>> w = torch.quantize_per_tensor(torch.full((1, 1, 2, 2), -0.5), 0.25, 0, torch.qint8)
+    >>> packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1)
+    >>> torch.ops.quantized.conv2d_relu(torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.qint8), packed, 0.5, 0).int_repr().tolist()
+    [[[[0]]]]
+    """
+
+
+__all__ = ["add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu", "relu6", "cat", "matmul", "linear_pack", "linear", "linear_relu", "linear_dynamic", "conv2d", "conv2d_relu"]

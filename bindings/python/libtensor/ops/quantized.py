@@ -6,7 +6,20 @@ from .._gen import gen_quantized as _q
 from .._gen.gen_quantized import *  # noqa: F403
 from .._gen.gen_quantized import __all__ as _names
 
-__all__ = [*_names, "LinearPackedParams", "linear", "linear_dynamic", "linear_prepack", "linear_relu", "linear_unpack"]
+__all__ = [
+    *_names,
+    "Conv2dPackedParams",
+    "LinearPackedParams",
+    "conv2d",
+    "conv2d_prepack",
+    "conv2d_relu",
+    "conv2d_unpack",
+    "linear",
+    "linear_dynamic",
+    "linear_prepack",
+    "linear_relu",
+    "linear_unpack",
+]
 
 
 class LinearPackedParams:
@@ -92,3 +105,81 @@ def linear_dynamic(X, W_prepack, reduce_range=False):
     """
     weight, bias, packed = of("linear_dynamic", W_prepack)
     return _q.linear_dynamic(X, weight, bias, reduce_range, packed)
+
+
+class Conv2dPackedParams:
+    """The qint8 weight, the bias and the geometry of a convolution, as returned by conv2d_prepack()."""
+
+    __slots__ = ("_arguments", "_bias", "_weight")
+
+    def __init__(self, weight, bias, stride, padding, dilation, groups):
+        self._weight, self._bias, self._arguments = weight.clone(), bias, (list(stride), list(padding), list(dilation), groups)
+
+    def unpack(self):
+        """Returns a copy of the weight, and the bias or None."""
+        return self._weight.clone(), self._bias
+
+    def stride(self):
+        return self._arguments[0]
+
+    def padding(self):
+        return self._arguments[1]
+
+    def dilation(self):
+        return self._arguments[2]
+
+    def groups(self):
+        return self._arguments[3]
+
+    def __reduce__(self):
+        return Conv2dPackedParams, (*self.unpack(), *self._arguments)
+
+
+def _convolution_of(op, packed):
+    """Parameters that are an argument of op."""
+    if not isinstance(packed, Conv2dPackedParams):
+        raise TypeError(f"quantized.{op}(): argument 'packed_weight' must be a result of conv2d_prepack(), not {type(packed).__name__}")
+    return packed._weight, packed._bias, *packed._arguments
+
+
+def conv2d_prepack(weight, bias, stride, padding, dilation, groups):
+    """The parameters of a convolution: a weight of qint8 (out x in / groups x height x width) and a bias of float32 (out).
+
+    >>> w = torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.qint8)
+    >>> torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1).stride()
+    [1, 1]
+    """
+    return Conv2dPackedParams(weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d_unpack(packed_weights):
+    """The weight and the bias of conv2d_prepack().
+
+    >>> w = torch.quantize_per_tensor(torch.ones(1, 1, 1, 1), 0.5, 0, torch.qint8)
+    >>> torch.ops.quantized.conv2d_unpack(torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1))[0].int_repr().item()
+    2
+    """
+    _convolution_of("conv2d_unpack", packed_weights)
+    return packed_weights.unpack()
+
+
+def conv2d(qx, packed_weight, output_scale, output_zero_point):
+    """A convolution of a tensor of quint8 or qint8, whose result is quantized with a scale and a zero point.
+
+    >>> w = torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.qint8)
+    >>> packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1)
+    >>> torch.ops.quantized.conv2d(torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.quint8), packed, 0.5, 1).int_repr().item()
+    9
+    """
+    return _q.conv2d(qx, *_convolution_of("conv2d", packed_weight), output_scale, output_zero_point)
+
+
+def conv2d_relu(qx, packed_weight, output_scale, output_zero_point):
+    """conv2d(), and 0 where it is less.
+
+    >>> w = torch.quantize_per_tensor(-torch.ones(1, 1, 2, 2), 0.5, 0, torch.qint8)
+    >>> packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [0, 0], [1, 1], 1)
+    >>> torch.ops.quantized.conv2d_relu(torch.quantize_per_tensor(torch.ones(1, 1, 2, 2), 0.5, 0, torch.quint8), packed, 0.5, 1).int_repr().item()
+    1
+    """
+    return _q.conv2d_relu(qx, *_convolution_of("conv2d_relu", packed_weight), output_scale, output_zero_point)

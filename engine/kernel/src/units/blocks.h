@@ -240,6 +240,9 @@ struct Sums {
   }
 };
 
+// How far the weights that are prefetched are ahead of those that are multiplied.
+constexpr int64_t kAhead = 1024;
+
 // Rows of k values of a type that has a structure above.
 template <class W, int R>
 void multiply_row(const lt_block_linear *w, const uint8_t *p, const lt_activations *a,
@@ -248,8 +251,7 @@ void multiply_row(const lt_block_linear *w, const uint8_t *p, const lt_activatio
   Sums<W, R> s;
   int64_t k = w->k;
   for (; k >= LT_BLOCK; k -= LT_BLOCK, p += bytes, a++) {
-    __builtin_prefetch(p + 1024);
-    __builtin_prefetch(p + 1088);
+    for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(p + kAhead + line);
     s.add(p, a, step);
   }
   if (k > 0) {

@@ -69,3 +69,6 @@ class Linear(nn.Module):
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}, qscheme={self.weight().qscheme()}"
         )
+
+    def __repr__(self):
+        return f"{self._get_name()}({self.extra_repr()})"

@@ -1,0 +1,46 @@
+package quantized
+
+import (
+	"github.com/libtensor/libtensor/engine/dispatch"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// QuantizedConv2d returns the convolution of quantized tensors, plus bias.
+func QuantizedConv2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
+	return convolve(c, "quantized.conv2d", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), false)
+}
+
+// QuantizedConv2dRelu returns relu of QuantizedConv2d.
+func QuantizedConv2dRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
+	return convolve(c, "quantized.conv2d_relu", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), true)
+}
+
+func convolve(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, q *tensor.Quantizer, relu bool) (*tensor.Tensor, error) {
+	s := newScope(c, op)
+	defer s.Close()
+	s.wants("self", self)
+	switch {
+	case s.Err != nil:
+	case self.DType() == dtype.QInt32:
+		s.Failf("self must be quint8 or qint8, but got %v", self.DType())
+	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
+		s.Failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
+	case weight.Quantizer().Axis > 0:
+		s.Failf("the channels of weight must be along dimension 0, but are along %d", weight.Quantizer().Axis)
+	case weight.Dim() != 4:
+		s.Failf("weight must have four dimensions, but got sizes %v", weight.Sizes())
+	case bias != nil && (isQuantized(bias) || bias.DType() != dtype.Float32):
+		s.Failf("bias must be of float32, but got %v", bias.DType())
+	}
+	s.together(self, weight, bias)
+	x, w := s.dense(self), s.dense(weight)
+	y := s.Step(func() (*tensor.Tensor, error) { return c.Conv2d(x, w, bias, stride, padding, dilation, groups) })
+	if relu {
+		y = s.Step(func() (*tensor.Tensor, error) { return c.Relu(nil, y) })
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return s.Return(s.quantized(y, self.DType(), q))
+}
