@@ -51,7 +51,7 @@ typedef struct {
 
 // out = input weight^T for m rows of k activations and n rows of weights, without rounding. Input,
 // scales and out are float32; rows of out have a stride of out_row elements.
-// Weights of 8 bits are rows of int8, with a scale each. Weights of 4 bits are in panels of 32
+// Weights of 8 bits are rows of int8, with a scale each. Weights of 4 bits are packed by 32
 // rows: for each of k, 16 bytes with the integers of rows j and j + 16 in the low and high bits;
 // after these, one of 16 rows may follow, of which bytes have rows 2j and 2j + 1. The values of n
 // weights are (integer - 8) * scale + zero; scales has pairs of both, for each `group` of k a row

@@ -113,7 +113,7 @@ func ConvertWeightToInt4packForCpu(self *tensor.Tensor, _ int64) (*tensor.Tensor
 	return s.Return(to)
 }
 
-// packNibbles packs panels of 32 rows, and one of 16 rows if they are left (engine/kernel/blocks.h).
+// packNibbles packs 32 rows at a time, and the last 16 by themselves (engine/kernel/blocks.h).
 func packNibbles(to []byte, values []int32, n, k int64) {
 	at := 0
 	for first := int64(0); first < n; first += 32 {

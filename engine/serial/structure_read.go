@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/serial/pickle"
 	"github.com/libtensor/libtensor/engine/status"
 )

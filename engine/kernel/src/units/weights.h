@@ -48,8 +48,8 @@ void multiply_bytes(const lt_weight_linear *g) {
 
 constexpr int kPanelRows = 32;
 
-// The products of a row of activations and `rows` rows of a panel, whose integers of a group are
-// summed up by add.
+// The products of a row of activations and `rows` rows of a packed panel, whose integers of a group
+// are summed up by add.
 template <class F>
 LT_INLINE void multiply_panel(const lt_weight_linear *g, const float *x, const float *scales,
                               float *out, int rows, F &&add) {

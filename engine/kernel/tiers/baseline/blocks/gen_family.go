@@ -4,6 +4,7 @@
 package blocks
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo amd64 CXXFLAGS: -O2
 import "C"
 
 //export lt_cached_baseline_blocks
