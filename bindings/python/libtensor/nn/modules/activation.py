@@ -39,6 +39,7 @@ class _Inplace(Module):
 
 class ReLU(_Inplace):
     """Applies `max(0, x)` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.relu` states the dtypes.
 
     >>> torch.nn.ReLU()(torch.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -50,28 +51,36 @@ class ReLU(_Inplace):
 
 class SELU(_Inplace):
     """Applies `scale * (max(0, x) + min(0, alpha * (exp(x) - 1)))` elementwise, with alpha = 1.6732632 and scale = 1.0507009
-    (Klambauer et al., 2017). With `inplace` the result is written to the input."""
+    (Klambauer et al., 2017). With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.selu` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class SiLU(_Inplace):
-    """Applies `x * sigmoid(x)` elementwise. With `inplace` the result is written to the input."""
+    """Applies `x * sigmoid(x)` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.silu` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, inplace=self.inplace)
 
 
 class Mish(_Inplace):
-    """Applies `x * tanh(softplus(x))` elementwise. With `inplace` the result is written to the input."""
+    """Applies `x * tanh(softplus(x))` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.mish` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, inplace=self.inplace)
 
 
 class Hardsigmoid(_Inplace):
-    """Applies `min(max(x / 6 + 1/2, 0), 1)` elementwise. With `inplace` the result is written to the input."""
+    """Applies `min(max(x / 6 + 1/2, 0), 1)` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.hardsigmoid` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -81,7 +90,9 @@ class Hardsigmoid(_Inplace):
 
 
 class Hardswish(_Inplace):
-    """Applies `x * min(max(x + 3, 0), 6) / 6` elementwise. With `inplace` the result is written to the input."""
+    """Applies `x * min(max(x + 3, 0), 6) / 6` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.hardswish` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -91,7 +102,9 @@ class Hardswish(_Inplace):
 
 
 class Threshold(Module):
-    """Applies `x if x > threshold else value` elementwise. With `inplace` the result is written to the input."""
+    """Applies `x if x > threshold else value` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.threshold` states the dtypes.
+    """
 
     __constants__ = ["threshold", "value", "inplace"]
     threshold: float
@@ -111,7 +124,9 @@ class Threshold(Module):
 
 class RReLU(Module):
     """Applies `x if x >= 0 else a * x` elementwise, with a drawn from the uniform distribution over [`lower`, `upper`) during training and
-    a = (lower + upper) / 2 in evaluation mode. With `inplace` the result is written to the input."""
+    a = (lower + upper) / 2 in evaluation mode. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.rrelu` states the dtypes.
+    """
 
     __constants__ = ["lower", "upper", "inplace"]
     lower: float
@@ -131,6 +146,7 @@ class RReLU(Module):
 
 class Hardtanh(Module):
     """Applies `min(max(x, min_val), max_val)` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.hardtanh` states the dtypes.
 
     `min_value` and `max_value` are deprecated names of the bounds. Raises AssertionError unless `max_val > min_val`.
     """
@@ -167,7 +183,9 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """Applies `min(max(0, x), 6)` elementwise. With `inplace` the result is written to the input."""
+    """Applies `min(max(0, x), 6)` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.relu6` states the dtypes.
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -177,42 +195,54 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Module):
-    """Applies `1 / (1 + exp(-x))` elementwise."""
+    """Applies `1 / (1 + exp(-x))` elementwise.
+    The result has the shape of the input; `sigmoid` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return _sigmoid(input)
 
 
 class Tanh(Module):
-    """Applies the hyperbolic tangent elementwise."""
+    """Applies the hyperbolic tangent elementwise.
+    The result has the shape of the input; `tanh` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return _tanh(input)
 
 
 class LogSigmoid(Module):
-    """Applies `log(1 / (1 + exp(-x)))` elementwise, without overflow."""
+    """Applies `log(1 / (1 + exp(-x)))` elementwise, without overflow.
+    The result has the shape of the input; `nn.functional.logsigmoid` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softsign(Module):
-    """Applies `x / (1 + |x|)` elementwise."""
+    """Applies `x / (1 + |x|)` elementwise.
+    The result has the shape of the input; `nn.functional.softsign` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """Applies `x - tanh(x)` elementwise."""
+    """Applies `x - tanh(x)` elementwise.
+    The result has the shape of the input; `nn.functional.tanhshrink` states the dtypes.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class ELU(Module):
-    """Applies `x if x > 0 else alpha * (exp(x) - 1)` elementwise. With `inplace` the result is written to the input."""
+    """Applies `x if x > 0 else alpha * (exp(x) - 1)` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.elu` states the dtypes.
+    """
 
     __constants__ = ["alpha", "inplace"]
     alpha: float
@@ -230,7 +260,9 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """Applies `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))` elementwise. With `inplace` the result is written to the input."""
+    """Applies `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.celu` states the dtypes.
+    """
 
     __constants__ = ["alpha", "inplace"]
     alpha: float
@@ -250,6 +282,7 @@ class CELU(Module):
 class GELU(Module):
     """Applies `x * Phi(x)` elementwise, with the standard normal distribution function Phi; with `approximate="tanh"`, `0.5 * x * (1 +
     tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.
+    The result has the shape of the input; `nn.functional.gelu` states the dtypes.
     """
 
     __constants__ = ["approximate"]
@@ -287,7 +320,9 @@ class GLU(Module):
 
 
 class LeakyReLU(Module):
-    """Applies `x if x >= 0 else negative_slope * x` elementwise. With `inplace` the result is written to the input."""
+    """Applies `x if x >= 0 else negative_slope * x` elementwise. With `inplace` the result is written to the input.
+    The result has the shape of the input; `nn.functional.leaky_relu` states the dtypes.
+    """
 
     __constants__ = ["inplace", "negative_slope"]
     negative_slope: float
@@ -305,7 +340,9 @@ class LeakyReLU(Module):
 
 
 class Hardshrink(Module):
-    """Applies `x if |x| > lambd else 0` elementwise."""
+    """Applies `x if |x| > lambd else 0` elementwise.
+    The result has the shape of the input; `nn.functional.hardshrink` states the dtypes.
+    """
 
     __constants__ = ["lambd"]
     lambd: float
@@ -322,7 +359,9 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """Applies `x - lambd if x > lambd, x + lambd if x < -lambd, else 0` elementwise. `lambd` must not be negative."""
+    """Applies `x - lambd if x > lambd, x + lambd if x < -lambd, else 0` elementwise. `lambd` must not be negative.
+    The result has the shape of the input; `nn.functional.softshrink` states the dtypes.
+    """
 
     __constants__ = ["lambd"]
     lambd: float
@@ -339,7 +378,9 @@ class Softshrink(Module):
 
 
 class Softplus(Module):
-    """Applies `log(1 + exp(beta * x)) / beta` elementwise, and the identity where `beta * x > threshold`."""
+    """Applies `log(1 + exp(beta * x)) / beta` elementwise, and the identity where `beta * x > threshold`.
+    The result has the shape of the input; `nn.functional.softplus` states the dtypes.
+    """
 
     __constants__ = ["beta", "threshold"]
     beta: float
@@ -358,7 +399,9 @@ class Softplus(Module):
 
 class PReLU(Module):
     """Applies `x if x >= 0 else weight * x` elementwise, with a learned `weight` of shape (num_parameters): 1, or the number of channels, dimension 1
-    of the input. `init` is the initial value of the weight."""
+    of the input. `init` is the initial value of the weight.
+    The result has the shape of the input; `nn.functional.prelu` states the dtypes.
+    """
 
     __constants__ = ["num_parameters"]
     num_parameters: int
