@@ -18,6 +18,7 @@ type bags struct {
 	weight, indices, values, crow *tensor.Tensor
 	counts                        *tensor.Tensor // the rows in each bag
 	number                        int64
+	each                          int64 // indices in each bag, or 0 if bags differ
 }
 
 // bagged returns an error for invalid arguments of embedding_bag.
@@ -64,11 +65,15 @@ func (b *bags) inside() {
 	}
 	if b.number > 0 {
 		widths := b.widths()
-		if least, _, known := b.extremes(widths); known && least < 0 {
+		least, most, known := b.extremes(widths)
+		if known && least < 0 {
 			place := b.Step(func() (*tensor.Tensor, error) { return b.C.Argmin(nil, widths, ops.NoInt, false) })
 			at, _ := b.Value(place)
 			before, _ := b.Value(b.Select(b.crow, 0, at.I))
 			b.Failf("offsets must not decrease, but offset %d is %d and the next one %d", at.I, before.I, before.I+least)
+		}
+		if known && least == most && least*b.number == b.indices.Numel() {
+			b.each = least
 		}
 	}
 	rows := b.weight.Sizes()[0]
@@ -144,6 +149,7 @@ func (b *bags) first(n int64) {
 
 // without leaves a row out.
 func (b *bags) without(padding int64) {
+	b.each = 0
 	if b.Err != nil {
 		return
 	}
@@ -165,14 +171,22 @@ func (s *scope) picked(t, at *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, t, 0, at) })
 }
 
+// upTo returns the integers from 0 to n - 1.
+func (b *bags) upTo(n int64, d dtype.DType) *tensor.Tensor {
+	return b.Step(func() (*tensor.Tensor, error) {
+		return b.C.Arange(nil, dtype.IntScalar(n), d, tensor.NoLayout, b.crow.Device())
+	})
+}
+
 // owners returns the bags of n indices.
 func (b *bags) owners(n int64) *tensor.Tensor {
 	if b.Err != nil {
 		return nil
 	}
-	places := b.Step(func() (*tensor.Tensor, error) {
-		return b.C.Arange(nil, dtype.IntScalar(n), b.crow.DType(), tensor.NoLayout, b.crow.Device())
-	})
+	if b.each > 0 {
+		return b.Reshape(b.Expand(b.Unsqueeze(b.upTo(b.number, b.crow.DType()), 1), b.number, b.each), n)
+	}
+	places := b.upTo(n, b.crow.DType())
 	if b.number == 0 {
 		return places
 	}
@@ -189,18 +203,17 @@ func (b *bags) sums(byFrequency, sparse bool) *tensor.Tensor {
 	})
 }
 
-// largest returns the rows that have the largest elements of bags, and these elements: 0 of an empty bag.
-func (b *bags) largest() (rows, elements *tensor.Tensor) {
+// firstOfEach returns, for each bag and column, the first of the largest of n elements, or of the NaN: places among the n, of any value for an empty bag.
+func (b *bags) firstOfEach(elements *tensor.Tensor) *tensor.Tensor {
 	if b.Err != nil {
-		return nil, nil
+		return nil
 	}
-	n, width := b.indices.Numel(), b.weight.Sizes()[1]
-	if n == 0 {
-		return b.Zeros(b.crow, b.crow.DType(), b.number, width), b.sums(false, false)
+	n, width := elements.Sizes()[0], elements.Sizes()[1]
+	if b.each > 0 && width > 0 {
+		bags := b.Reshape(elements, b.number, b.each, width)
+		_, at := b.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return b.C.MaxDim(nil, nil, bags, 1, false) })
+		return b.Add(at, b.Mul(b.Unsqueeze(b.upTo(b.number, dtype.Int64), 1), b.Int(b.each)))
 	}
-	empty := b.Unsqueeze(b.isZero(b.counts), 1)
-	plain := b.Step(func() (*tensor.Tensor, error) { return b.C.Detach(b.weight) })
-	each := b.picked(plain, b.indices)
 	bag := b.Cast(b.Unsqueeze(b.owners(n), 1), dtype.Int64)
 	bag = b.Expand(bag, n, width)
 	reduced := func(t *tensor.Tensor, by string) *tensor.Tensor {
@@ -210,13 +223,24 @@ func (b *bags) largest() (rows, elements *tensor.Tensor) {
 		to := b.Zeros(t, t.DType(), b.number, width)
 		return b.Step(func() (*tensor.Tensor, error) { return b.C.ScatterReduce(nil, to, 0, bag, t, by, false) })
 	}
-	most := reduced(each, "amax")
+	most := reduced(elements, "amax")
 	most = b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, most, 0, bag, false) })
-	places := b.Unsqueeze(b.Step(func() (*tensor.Tensor, error) {
-		return b.C.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, b.crow.Device())
-	}), 1)
-	is := b.Binary(b.C.LogicalOr, b.Binary(b.C.Eq, each, most), b.Binary(b.C.Ne, each, each))
-	first := reduced(b.Where(is, places, b.Int(n-1)), "amin")
+	is := b.Binary(b.C.LogicalOr, b.Binary(b.C.Eq, elements, most), b.Binary(b.C.Ne, elements, elements))
+	return reduced(b.Where(is, b.Unsqueeze(b.upTo(n, dtype.Int64), 1), b.Int(n-1)), "amin")
+}
+
+// largest returns the rows that have the largest elements of bags, and these elements: 0 of an empty bag.
+func (b *bags) largest() (rows, elements *tensor.Tensor) {
+	if b.Err != nil {
+		return nil, nil
+	}
+	n, width := b.indices.Numel(), b.weight.Sizes()[1]
+	if n == 0 {
+		return b.Zeros(b.crow, b.crow.DType(), b.number, width), b.sums(false, false)
+	}
+	plain := b.Step(func() (*tensor.Tensor, error) { return b.C.Detach(b.weight) })
+	first := b.firstOfEach(b.picked(plain, b.indices))
+	empty := b.Unsqueeze(b.isZero(b.counts), 1)
 	at := b.Step(func() (*tensor.Tensor, error) { return b.C.Take(nil, b.indices, first) })
 	at = b.Where(empty, b.Int(0), at)
 	wide := b.Cast(at, dtype.Int64)

@@ -1,5 +1,7 @@
 """Bags of rows of a matrix, compared with element-by-element results."""
 
+import itertools
+
 import pytest
 
 import libtensor as torch
@@ -230,3 +232,40 @@ def test_gradients_on_meta_have_the_sizes_of_rows():
 def test_bag_sizes_are_those_of_offsets():
     for last in (True, False):
         assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, torch.tensor([0, 2, 5]), False, 0, False, None, last)[2:]] == [[0, 0, 0]] * 2
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_the_largest_of_bags_of_one_size_are_those_of_others(dtype):
+    """Bags of one size are reduced along a dimension, others by scatter_reduce: ties name the first row, NaN is the largest."""
+    torch.manual_seed(0)
+    rows = torch.randint(0, 4, (30, 5)).to(dtype)
+    rows[7, 2] = rows[9, 2] = rows[8, 0] = float("nan")
+    indices = torch.cat([torch.tensor([7, 9, 8, 9, 7, 9]), torch.randint(0, 30, (54,))])
+    for each in (1, 3, 6, 60):
+        offsets = torch.arange(0, 60, each)
+        equal = torch.embedding_bag(rows, indices, offsets, False, 2)
+        more, ends = torch.cat([indices, torch.zeros(each + 1, dtype=torch.int64)]), torch.cat([offsets, torch.tensor([60])])
+        with_another = torch.embedding_bag(rows, more, ends, False, 2)
+        assert torch.equal(equal[0].isnan(), with_another[0][:-1].isnan()) and torch.equal(equal[0].nan_to_num(9), with_another[0][:-1].nan_to_num(9))
+        assert torch.equal(equal[1], with_another[1][:60]) and torch.equal(equal[3], with_another[3][:-1])
+        assert torch.equal(torch.embedding_bag(rows, indices, offsets, False, 1)[1], torch.arange(60 // each).repeat_interleave(each))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.int32], ids=str)
+def test_sums_of_any_width_and_length(dtype):
+    """Columns in wide blocks, in narrow ones and one by one; rows of no entries, and of more than are summed at once."""
+    torch.manual_seed(0)
+    ends = torch.tensor([0, 1, 1, 8, 4104, 8201, 12298])
+    indices, weights = torch.cat([torch.randperm(4100)[:n].sort()[0] for n in ends.diff().tolist()]), torch.randint(-2, 3, (12298,))
+    for width in (1, 7, 8, 15, 16, 31, 32, 64, 65, 80, 107):
+        rows = torch.randint(-1, 2, (4100, width))
+        want = torch.stack([(rows[indices[a:b]] * weights[a:b].unsqueeze(1)).sum(0) for a, b in itertools.pairwise(ends.tolist())])
+        plain = torch.stack([rows[indices[a:b]].sum(0) for a, b in itertools.pairwise(ends.tolist())])
+        for index in (torch.int64, torch.int32):
+            matrix = torch.sparse_csr_tensor(ends.to(index), indices.to(index), weights.to(dtype), (6, 4100))
+            assert torch.equal(matrix @ rows.to(dtype), want.to(dtype))
+            if dtype.is_floating_point:
+                made = F.embedding_bag(indices.to(index), rows.to(dtype), ends.to(index), mode="sum", include_last_offset=True)
+                assert torch.equal(made, plain.to(dtype))
+                zero = F.embedding_bag(torch.zeros(1, 1, dtype=index), -torch.zeros(1, width, dtype=dtype), mode="sum")
+                assert torch.signbit(zero).all()

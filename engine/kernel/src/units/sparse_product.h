@@ -2,6 +2,7 @@
 // when they are used, as another thread may write to them at any time. Sums are in the order of the
 // entries, those of 16-bit floats in float32, those of long rows by blocks of entries.
 #include "../cast.h"
+#include "../gemm.h"
 #include "../sort.h"
 
 namespace lt {
@@ -109,9 +110,63 @@ LT_INLINE bool spmm_columns(spmm_args *g, int64_t begin, int64_t end, int64_t fr
   return true;
 }
 
+// spmm_columns of real floats, in the same order, with the sums of kVectors vectors in registers.
+template <class T, class I, int kVectors>
+LT_INLINE bool spmm_vectors(spmm_args *g, int64_t begin, int64_t end, int64_t from, T *out) {
+  constexpr int N = Vec<T>::N;
+  const Csr<I> a{g->a};
+  const T *const values = (const T *)g->a.values, *const b = (const T *)g->b + from;
+  const int64_t step = g->step, size = g->a.size;
+  Vec<T> sum[kVectors], blocks[kVectors];
+  const auto each = [&](auto &&f) __attribute__((always_inline)) { unrolled<kVectors>(f); };
+  // The sum of a row without values begins with its first entry, whose sign of zero -0 keeps.
+  const Vec<T> zero(T(0)), start(values || begin == end ? T(0) : -T(0));
+  each([&](int v) __attribute__((always_inline)) { sum[v] = start, blocks[v] = zero; });
+  for (int64_t e = begin; e < end;) {
+    const int64_t stop = end - e < kBlock ? end : e + kBlock;
+    for (; e < stop; e++) {
+      const int64_t at = a.plain(e);
+      if ((uint64_t)at >= (uint64_t)size) {
+        g->bad = at;
+        g->failed = kPlain;
+        return false;
+      }
+      if (e + kAhead < g->a.entries) {
+        const uintptr_t next = (uintptr_t)b + (uintptr_t)(a.plain(e + kAhead) * step) * sizeof(T);
+        for (size_t k = 0; k < kVectors * sizeof(Vec<T>); k += 64)
+          __builtin_prefetch((const char *)(next + k));
+      }
+      const T *const row = b + at * step;
+      if (values) {
+        const Vec<T> x(values[e]);
+        each([&](int v)
+                 __attribute__((always_inline)) { sum[v] = sum[v] + x * load(row + v * N); });
+      } else {
+        each([&](int v) __attribute__((always_inline)) { sum[v] = sum[v] + load(row + v * N); });
+      }
+    }
+    if (e == end) break;
+    each([&](int v)
+             __attribute__((always_inline)) { blocks[v] = blocks[v] + sum[v], sum[v] = zero; });
+  }
+  const bool blocked = end - begin > kBlock;
+  each([&](int v) __attribute__((always_inline)) {
+    store(out + from + v * N, blocked ? blocks[v] + sum[v] : sum[v]);
+  });
+  return true;
+}
+
 template <class T, class I>
 void spmm(spmm_args *g) {
   constexpr int kWide = 256 / (int)sizeof(Sum<T>), kNarrow = kWide / 4;
+  constexpr bool kVectors = __is_same(T, float) || __is_same(T, double);
+  const auto columns = [g](auto width, int64_t begin, int64_t end, int64_t j, T *out) {
+    constexpr int kWidth = decltype(width)::value;
+    if constexpr (kVectors)
+      return spmm_vectors<T, I, kWidth / Vec<T>::N>(g, begin, end, j, out);
+    else
+      return spmm_columns<T, I, kWidth>(g, begin, end, j, kWidth, out);
+  };
   const Csr<I> a{g->a};
   T *out = (T *)g->out + g->begin * g->columns;
   for (int64_t r = g->begin; r < g->end; r++, out += g->columns) {
@@ -126,9 +181,9 @@ void spmm(spmm_args *g) {
       continue;
     }
     for (; j + kWide <= g->columns; j += kWide)
-      if (!spmm_columns<T, I, kWide>(g, begin, end, j, kWide, out)) return;
+      if (!columns(std::integral_constant<int, kWide>(), begin, end, j, out)) return;
     for (; j + kNarrow <= g->columns; j += kNarrow)
-      if (!spmm_columns<T, I, kNarrow>(g, begin, end, j, kNarrow, out)) return;
+      if (!columns(std::integral_constant<int, kNarrow>(), begin, end, j, out)) return;
     if (j < g->columns && !spmm_columns<T, I, 0>(g, begin, end, j, g->columns - j, out)) return;
   }
 }
