@@ -26,6 +26,9 @@ func (c *convolver) kernels() {
 		k.Box[i], k.TapSteps[i] = a.positions, a.tapStep
 		work *= a.positions
 	}
+	if channels == 1 && rows == 1 && c.depthwiseKernels(k, run, work) {
+		return
+	}
 	if rows < fewRows { // which use no packed panels
 		mostLanes = 4096
 	}
@@ -71,4 +74,29 @@ func (c *convolver) kernels() {
 			kernel.Call(run, unsafe.Pointer(&part))
 		}
 	})
+}
+
+// depthwiseKernels is kernels for groups of one channel and one row whose elements are adjacent, as in channels_last. It reports whether there are such.
+func (c *convolver) depthwiseKernels(k kernel.ConvolutionWeight, run uintptr, work int64) bool {
+	const leastGroups = 16 // that share cache lines
+	x, size := c.axes[2], c.d.Size()
+	if c.Groups == 1 || c.unit != c.d || !c.d.IsFloatingPoint() || c.Images.Strides()[1] != 1 || c.Results.Strides()[1] != 1 ||
+		x.imageStep == 1 || x.positionStep == 1 || c.taps*leastGroups*size > roomBytes {
+		return false
+	}
+	each := min(c.Groups, roomBytes/(c.taps*size))
+	if threads := int64(parallel.Threads()); threads > 1 && work > convolutionGrain {
+		each = min(each, partOf(c.Groups, threads, leastGroups))
+	}
+	k.ResultGroup = c.Kernels.Strides()[0]
+	total := ceiling(c.Groups, each)
+	shareRooms(&c.Scope, c.taps*each*size, total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
+		for t := begin; t < end; t++ {
+			part, group := k, t*each
+			part.Groups, part.Room = min(each, c.Groups-group), room
+			part.Image, part.Positions, part.Result = at(c.Images, group), at(c.Results, group), at(c.Kernels, group*k.ResultGroup)
+			kernel.Call(run, unsafe.Pointer(&part))
+		}
+	})
+	return true
 }

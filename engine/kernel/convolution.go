@@ -29,7 +29,7 @@ type ConvolutionTurn struct {
 // ConvolutionWeight holds the arguments of a convolution's weight gradient. It mirrors lt_convolution_weight.
 type ConvolutionWeight struct {
 	Image, Positions, Result, Room                                                   uintptr
-	Bytes, Images, Channels, Rows, AllRows                                           int64
+	Bytes, Images, Channels, Rows, AllRows, Groups, ResultGroup                      int64
 	ImageImage, PositionsImage, ImageChannel, PositionsRow, ResultRow, ResultChannel int64
 	TapSteps, Box                                                                    [C.LT_AXES]int64
 	Axes                                                                             [C.LT_AXES]Axis

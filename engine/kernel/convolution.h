@@ -39,10 +39,12 @@ typedef struct {
 // The gradient of weights: for each row of the positions, each channel of the image and each kernel
 // element, the sum of the products of corresponding elements over all images and positions, one box
 // of positions after the other. Kernel elements of the result have strides tap_steps. all_rows is
-// the number of rows with those of other calls; the order of sums depends on it.
+// the number of rows with those of other calls; the order of sums depends on it. If groups is not
+// 0, these are groups of one channel and one row, which are adjacent in the image and the
+// positions.
 typedef struct {
   uintptr_t image, positions, result, room;
-  int64_t bytes, images, channels, rows, all_rows;
+  int64_t bytes, images, channels, rows, all_rows, groups, result_group;
   int64_t image_image, positions_image, image_channel, positions_row, result_row, result_channel;
   int64_t tap_steps[LT_AXES], box[LT_AXES];
   lt_axis axes[LT_AXES];

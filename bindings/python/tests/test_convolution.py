@@ -299,3 +299,79 @@ def test_without_channels_the_bias_has_a_gradient_of_zeros():
     operands = [torch.zeros(sizes, requires_grad=True) for sizes in ((1, 0, 5), (2, 0, 3), (2,))]
     F.conv1d(*operands).sum().backward()
     assert [o.grad.shape for o in operands] == [(1, 0, 5), (2, 0, 3), (2,)] and operands[2].grad.tolist() == [0, 0]
+
+
+DEPTHWISE = [  # groups, size, kernel, stride, padding, dilation: fewer lanes than a vector, whole vectors, several of them, and a rest
+    (2, (7, 9), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (16, (5, 8), (1, 7), (1, 2), (0, 3), (1, 1)),  # kernel elements three at a time, and one by one
+    (37, (6, 5), (3, 2), (2, 1), (3, 4), (1, 3)),  # kernel elements that some rows of positions do not meet
+    (64, (4, 3), (2, 5), (1, 1), (0, 2), (2, 1)),  # no position meets three kernel elements
+    (75, (9, 4), (2, 3), (3, 2), (1, 1), (1, 1)),
+    (35, (3, 4, 5), (2, 1, 3), (1, 2, 1), (1, 0, 1), (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("groups", "size", "kernel", "stride", "padding", "dilation"), DEPTHWISE, ids=str)
+def test_gradients_of_depthwise_weights_where_channels_are_adjacent(dtype, groups, size, kernel, stride, padding, dilation):
+    torch.manual_seed(0)
+    last = torch.channels_last if len(size) == 2 else torch.channels_last_3d
+    f = torch.conv2d if len(size) == 2 else torch.conv3d
+    x, w = integers(3, groups, *size, dtype=dtype), integers(groups, 1, *kernel, dtype=dtype).requires_grad_()
+    g = integers(*f(x, w, None, stride, padding, dilation, groups).shape, dtype=dtype)
+    (want,) = torch.autograd.grad(f(x, w, None, stride, padding, dilation, groups), w, g)
+    for a, b in ((last, last), (last, torch.contiguous_format), (torch.contiguous_format, last)):
+        y = f(x.contiguous(memory_format=a), w, None, stride, padding, dilation, groups)
+        assert torch.equal(torch.autograd.grad(y, w, g.contiguous(memory_format=b))[0], want)
+    v = w.detach().contiguous(memory_format=last).requires_grad_()
+    y = f(x.contiguous(memory_format=last), v, None, stride, padding, dilation, groups)
+    assert torch.equal(torch.autograd.grad(y, v, g.contiguous(memory_format=last))[0], want)
+
+
+COLUMNS = [  # size of the input, kernel, stride, padding, dilation
+    ((9,), (16,), (8,), (4,), (1,)),
+    ((5,), (3,), (1,), (0,), (2,)),
+    ((6, 5), (2, 2), (2, 2), (0, 0), (1, 1)),
+    ((4, 7), (3, 2), (1, 3), (1, 0), (2, 1)),  # elements that no kernel element reaches
+    ((2, 3, 4), (2, 1, 3), (1, 2, 2), (0, 0, 1), (1, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("channels", [127, 128])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize(("size", "kernel", "stride", "padding", "dilation"), COLUMNS, ids=str)
+def test_transposed_with_few_and_many_channels(dtype, channels, size, kernel, stride, padding, dilation):
+    """Many channels are multiplied at once, to columns that are added up."""
+    torch.manual_seed(0)
+    f, settings = getattr(torch, f"conv_transpose{len(size)}d"), {"stride": stride, "padding": padding, "dilation": dilation}
+    y, w, b = integers(2, channels, *size), integers(channels, 5, *kernel), integers(5)
+    want = f(y.long(), w.long(), b.long(), **settings).to(dtype)
+    y, w, b = (t.to(dtype) for t in (y, w, b))
+    assert torch.equal(f(y, w, b, **settings), want)
+    assert torch.equal(f(y, w, b.repeat_interleave(2)[::2], **settings), want)
+    assert torch.equal(f(y, w, **settings) + b.reshape(-1, *[1] * len(size)), want)
+    assert torch.equal(f(y[1], w, b, **settings), want[1])
+    others = [
+        (y.transpose(0, 1).contiguous().transpose(0, 1), w),
+        (y.transpose(1, -1).contiguous().transpose(1, -1), w),
+        (y, w.transpose(0, 1).contiguous().transpose(0, 1)),
+    ]
+    if len(size) == 2:
+        others += [(y.contiguous(memory_format=torch.channels_last), w), (y, w.contiguous(memory_format=torch.channels_last))]
+    for t, k in others:
+        assert torch.equal(f(t, k, b, **settings), want)
+
+
+def test_transposed_and_depthwise_gradients_on_any_number_of_threads():
+    torch.manual_seed(0)
+    y, w, b = torch.randn(2, 130, 9, 30), torch.randn(130, 20, 3, 3), torch.randn(20)
+    x = torch.randn(2, 70, 40, 40).contiguous(memory_format=torch.channels_last)
+    v = torch.randn(70, 1, 3, 3, requires_grad=True)
+    threads, results = torch.get_num_threads(), []
+    try:
+        for n in (1, 2, 5):
+            torch.set_num_threads(n)
+            results.append([F.conv_transpose2d(y, w, b, 2), torch.autograd.grad(F.conv2d(x, v, groups=70).sin().sum(), v)[0]])
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(p, q) for other in results[1:] for p, q in zip(results[0], other, strict=True))

@@ -242,6 +242,13 @@ struct Weigher {
 
 template <class P, class E, class Pack>
 [[gnu::noinline]] void weigh(lt_convolution_weight *g, const E &elements, Pack pack_panel) {
+  if constexpr (E::kSame && kind_of<typename P::Unit> == kFloating) {
+    if (g->groups > 0) {
+      const DepthwiseWeight<P> depthwise(g);
+      if (g->room) depthwise.run();
+      return;
+    }
+  }
   const Weigher<P, E> weigher(g, elements, pack_panel);
   if (!g->room) return;
   weigher.run();
