@@ -45,6 +45,9 @@ func (c *convolver) results() {
 // images computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves the results of a
 // convolution.
 func (c *convolver) images() {
+	if c.imagesByColumns() {
+		return
+	}
 	k := kernel.Convolution{Bias: c.biasOf()}
 	var lists [3][]phase
 	met := true
