@@ -81,7 +81,7 @@ func follow(past dispatch.Context, call *dispatch.Call) error {
 		}
 		return s.resolved(t)
 	})
-	defer back()
+	defer back.Restore()
 	if s.Err != nil {
 		return s.Err
 	}
@@ -108,7 +108,7 @@ func (s *scope) share(past dispatch.Context, call *dispatch.Call) (done bool, er
 		}
 		return s.resolved(t)
 	})
-	defer back()
+	defer back.Restore()
 	if s.Err != nil {
 		return false, s.Err
 	}
@@ -145,7 +145,7 @@ func (s *scope) compute(past dispatch.Context, call *dispatch.Call) error {
 		}
 		return s.resolved(t)
 	})
-	defer back()
+	defer back.Restore()
 	if s.Err != nil {
 		return s.Err
 	}

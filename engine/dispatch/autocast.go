@@ -100,7 +100,7 @@ func castOperands(c Context, call *Call) error {
 		}
 		return cast
 	})
-	defer back()
+	defer back.Restore()
 	s.Do(func() error { return call.Run(past) })
 	return s.Err
 }

@@ -65,7 +65,7 @@ func TestListedSignaturesConvertAsReflection(t *testing.T) {
 				func(x *Call) error { return x.run(Context{}, function) }, func(x *Call) error { return x.runByReflection(Context{}, function) },
 			} {
 				var result *tensor.Tensor
-				x := &Call{Operator: o, Results: []any{&result}}
+				x := &Call{Operator: o, Results: []any{&result}, signature: signatures[of]}
 				for _, v := range given[1:] {
 					at := reflect.New(v.Type())
 					at.Elem().Set(v)

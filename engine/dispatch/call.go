@@ -20,6 +20,8 @@ type Call struct {
 	*Operator
 	Args    []any // the address of each parameter, such as *(*tensor.Tensor) for a tensor; read again by whatever runs the call
 	Results []any // that of each result
+
+	signature *signature // nil for calls that are converted by reflection
 }
 
 // Run calls the operator with the current arguments.
@@ -32,8 +34,8 @@ func (x *Call) Steps(c Context) error {
 
 // run calls a function of the type of the dispatcher's method.
 func (x *Call) run(c Context, does any) error {
-	if s, listed := signatures[reflect.TypeOf(does)]; listed {
-		return s.run(x, c, does)
+	if x.signature != nil {
+		return x.signature.run(x, c, does)
 	}
 	return x.runByReflection(c, does)
 }
@@ -85,7 +87,7 @@ type Operator struct {
 
 // boxed returns a function of the type of the dispatcher's method that has its calls go to a boxed one.
 func (o *Operator) boxed(does Boxed) reflect.Value {
-	if s, listed := signatures[reflect.TypeOf(o.whole)]; listed {
+	if s := signatures[reflect.TypeOf(o.whole)]; s != nil {
 		return reflect.ValueOf(s.box(o, does))
 	}
 	return o.boxedByReflection(does)
@@ -191,7 +193,11 @@ func (x *Call) First() int {
 // Operands returns the tensors that are read, those of lists and indices among them; nil ones are left out.
 func (x *Call) Operands() (all []*tensor.Tensor) {
 	for _, v := range x.Args[x.Outs:] {
-		all = append(all, tensorsIn(v)...)
+		if at, one := v.(**tensor.Tensor); !one {
+			all = append(all, tensorsIn(v)...)
+		} else if *at != nil {
+			all = append(all, *at)
+		}
 	}
 	return all
 }
@@ -247,26 +253,59 @@ func anyIn(arguments []any, holds func(t *tensor.Tensor) bool) bool {
 // Written returns the tensors that are written to.
 func (x *Call) Written() (all []*tensor.Tensor) {
 	for i, v := range x.Args {
-		if x.Writes(i) {
+		if !x.Writes(i) {
+			continue
+		}
+		if at, one := v.(**tensor.Tensor); !one {
 			all = append(all, tensorsIn(v)...)
+		} else if *at != nil {
+			all = append(all, *at)
 		}
 	}
 	return all
 }
 
-// Put replaces the non-nil tensors of the arguments, including those in lists and indices. It returns a function that restores them.
-func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back func()) {
-	type replaced struct {
-		at  **tensor.Tensor
-		was *tensor.Tensor
+// Replaced are the tensors of a call's arguments before Put. It allocates no memory for few tensors.
+type Replaced struct {
+	room  [4]replaced
+	count int
+	more  []replaced
+	undo  []func() // of lists and indices
+}
+
+type replaced struct {
+	at  **tensor.Tensor
+	was *tensor.Tensor
+}
+
+// Restore puts the tensors back.
+func (r *Replaced) Restore() {
+	for _, one := range r.room[:r.count] {
+		*one.at = one.was
 	}
-	single, undo := make([]replaced, 0, len(x.Args)), []func(){}
+	for _, one := range r.more {
+		*one.at = one.was
+	}
+	for _, f := range r.undo {
+		f()
+	}
+}
+
+// Put replaces the non-nil tensors of the arguments, including those in lists and indices, until Restore is called on the result.
+func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back Replaced) {
 	for i, v := range x.Args {
 		switch v := v.(type) {
 		case **tensor.Tensor:
-			if was := *v; was != nil {
-				*v = change(i, was)
-				single = append(single, replaced{v, was})
+			was := *v
+			if was == nil {
+				continue
+			}
+			*v = change(i, was)
+			if back.count < len(back.room) {
+				back.room[back.count] = replaced{v, was}
+				back.count++
+			} else {
+				back.more = append(back.more, replaced{v, was})
 			}
 		case *[]*tensor.Tensor:
 			was, changed := *v, slices.Clone(*v)
@@ -276,7 +315,7 @@ func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back fu
 				}
 			}
 			*v = changed
-			undo = append(undo, func() { *v = was })
+			back.undo = append(back.undo, func() { *v = was })
 		case *[]ops.IndexItem:
 			was, changed := *v, slices.Clone(*v)
 			for k := range changed {
@@ -285,17 +324,10 @@ func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back fu
 				}
 			}
 			*v = changed
-			undo = append(undo, func() { *v = was })
+			back.undo = append(back.undo, func() { *v = was })
 		}
 	}
-	return func() {
-		for _, r := range single {
-			*r.at = r.was
-		}
-		for _, f := range undo {
-			f()
-		}
-	}
+	return back
 }
 
 // Replace puts another tensor in the place of one among the results.

@@ -45,7 +45,7 @@ func TestArgumentsOfBoxedCalls(t *testing.T) {
 		assert.True(t, call.IsDim(call.Place("dim")))
 		back := call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b })
 		err := call.Run(c)
-		back()
+		back.Restore()
 		assert.Equal(t, []*tensor.Tensor{x, b}, call.Operands())
 		return err
 	}, func(o *Operator) bool { return o.Name == "cat" })})

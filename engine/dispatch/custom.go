@@ -53,7 +53,11 @@ func (c Context) CallCustom(given []*tensor.Tensor, x Custom) (made []*tensor.Te
 	case 0:
 		return runCustom(c, given, x)
 	case tensor.Transformed:
-		err = transformed(c, &Call{&Operator{Name: x.Name(), names: "tensors call", whole: Context.CallCustom}, []any{&given, &x}, []any{&made}})
+		err = transformed(c, &Call{
+			Operator: &Operator{Name: x.Name(), names: "tensors call", whole: Context.CallCustom},
+			Args:     []any{&given, &x},
+			Results:  []any{&made},
+		})
 		return made, err
 	case tensor.Gradient:
 		return differentiable(c, given, x)

@@ -7,6 +7,7 @@ package jvp
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -28,9 +29,17 @@ type pushed struct {
 	read  map[*tensor.Tensor]*tensor.Tensor // copies to read instead of operands that the call writes to
 }
 
+// calls are finished ones, for reuse.
+var calls = sync.Pool{New: func() any { return new(pushed) }}
+
 func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
-	p := &pushed{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l}
-	defer p.Close()
+	p := calls.Get().(*pushed)
+	p.Op, p.Call, p.c, p.level = call.Name, call, c, l
+	defer func() {
+		p.Close()
+		*p = pushed{}
+		calls.Put(p)
+	}()
 	if at := call.First(); at >= 0 {
 		p.self = dispatch.Value[*tensor.Tensor](call, at)
 	}
@@ -130,16 +139,16 @@ func differentiable(t *tensor.Tensor) bool {
 
 // run runs the call with the tensors replaced, and returns the new tensors, with nil for results that were written in place.
 func (p *pushed) run(c dispatch.Context, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
-	given := map[*tensor.Tensor]bool{}
+	given := make([]*tensor.Tensor, 0, 4)
 	back := p.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 		other := change(i, t)
-		given[other] = true
+		given = append(given, other)
 		return other
 	})
 	err := p.Run(c)
-	back()
+	back.Restore()
 	add := func(t *tensor.Tensor) {
-		if given[t] {
+		if slices.Contains(given, t) {
 			t = nil
 		}
 		p.Track(t, nil)
@@ -182,7 +191,9 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 			all[k] = primal
 			continue
 		}
-		t, err := tensor.Pair(p.Name, primal, tangents[k], p.still, p.level)
+		value, _ := p.Return(primal)
+		slope, _ := p.Return(tangents[k])
+		t, err := tensor.PairOwned(p.Name, value, slope, p.still, p.level)
 		p.Check(err)
 		p.Track(t, nil)
 		t.Wrapped().Fixed = p.Is(dispatch.View) && p.fixed(p.self)
@@ -316,14 +327,17 @@ func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
 	if t.IsWrappedNumber() {
 		return p.Track(tensor.WrappedNumber(nothing(t.DType())))
 	}
-	zero := p.Track(p.c.Full(nil, []int64{}, nothing(t.DType()), t.DType(), tensor.NoLayout, t.Device()))
-	return p.Track(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
+	zero := p.Track(tensor.Zeros(p.Name, nil, t.DType(), t.Device()))
+	return p.Track(zero.View(p.Name, t.Sizes(), make([]int64, t.Dim()), 0))
 }
 
 // laid returns a tangent with the layout of its primal, so that views of both have corresponding elements, and with separate memory.
 func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	if p.shared(tangent) && !p.shared(primal) {
 		tangent = p.Track(p.c.Clone(tangent, shape.Preserve))
+	}
+	if primal.Keys()|tangent.Keys() == 0 && slices.Equal(tangent.Sizes(), primal.Sizes()) && slices.Equal(tangent.Strides(), primal.Strides()) {
+		return tangent
 	}
 	return p.Track(dispatch.Laid(p.c, tangent, primal))
 }

@@ -35,11 +35,14 @@ func (p *pushed) linear() {
 
 // linearly returns the results and their tangents, and writes to both if the call is in place. It checks everything before it writes.
 func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
-	var from []*tensor.Tensor
-	for _, t := range p.Operands() {
-		from = append(from, p.primal(t), p.tangent(t))
+	commit := func() {}
+	if len(p.Written()) > 0 {
+		var from []*tensor.Tensor
+		for _, t := range p.Operands() {
+			from = append(from, p.primal(t), p.tangent(t))
+		}
+		commit = p.receive(from)
 	}
-	commit := p.receive(from)
 	made = p.primals()
 	commit()
 	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && differentiable(t) }) {
@@ -88,8 +91,12 @@ func (p *pushed) withoutNumbers() (back func()) {
 			}
 		}
 	}
+	if len(undo) == 0 {
+		return func() {}
+	}
+	all := undo
 	return func() {
-		for _, f := range undo {
+		for _, f := range all {
 			f()
 		}
 	}

@@ -119,7 +119,7 @@ func follow(past dispatch.Context, call *dispatch.Call) error {
 			}
 			return t
 		})
-		defer given()
+		defer given.Restore()
 		if err := call.Run(past); err != nil {
 			return nil, err
 		}

@@ -191,8 +191,10 @@ func (t *Tensor) leave() {
 	}
 	if w := t.Wrapped(); w != nil {
 		t.kind.state = nil
-		w.Value.Release()
-		w.Tangent.Release()
+		w.Value.Recycle()
+		if w.Tangent != nil {
+			w.Tangent.Recycle()
+		}
 	}
 	if t.kind.history != nil {
 		t.SetHistory(nil)

@@ -59,11 +59,12 @@ func (p *pool[T]) all() []*T {
 }
 
 // parked recycles small tensors with their storage and its block: programs with small tensors then neither allocate nor collect. parkedViews are
-// tensors that shared another's storage, and parkedExternals tensors over external memory with an unshared storage.
+// tensors that shared another's storage, parkedExternals tensors over external memory with an unshared storage, and parkedWrappings wrapped tensors.
 var (
 	parked          [storage.ParkClasses]pool[allocation]
 	parkedViews     pool[Tensor]
 	parkedExternals pool[external]
+	parkedWrappings pool[wrapping]
 )
 
 func init() { storage.AddParking(parking{}) }
@@ -86,7 +87,9 @@ func (t *Tensor) Recycle() {
 		t.leave()
 	}
 	if t.storage != &f.own || !f.own.Park() {
-		t.Release()
+		if own := t.storage == &f.own; t.release() && own && f.wraps != nil {
+			f.wraps.park()
+		}
 		return
 	}
 	t.storage, t.offset, t.kind = nil, 0, kind{}

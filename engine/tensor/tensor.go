@@ -52,7 +52,8 @@ type Tensor struct {
 // allocation is a tensor allocated together with its storage.
 type allocation struct {
 	Tensor
-	own storage.Storage
+	own   storage.Storage
+	wraps *wrapping // that the allocation is part of, if any
 }
 
 // setGeometry returns t sizes and strides, in its own memory when they fit. Strides that are nil are row-major.

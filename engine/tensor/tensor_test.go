@@ -223,3 +223,46 @@ func TestRecycledTensorsAreWhereTheyAreMade(t *testing.T) {
 		}
 	}
 }
+
+// A wrapped tensor that is made in the memory of a recycled one shares nothing with aliases of that, nor with a tensor that has taken its state over.
+func TestRecycledWrappedTensorsShareNothing(t *testing.T) {
+	tensorOf := func(sizes ...int64) *tensor.Tensor {
+		x, err := tensor.Zeros("test", sizes, dtype.Float32, device.Host)
+		require.NoError(t, err)
+		return x
+	}
+	batch, dual := &tensor.Level{Number: 1, Size: 2}, &tensor.Level{Number: 2, Forward: true}
+	value, self, tangent := tensorOf(2, 3), tensorOf(4), tensorOf(4)
+	one, err := tensor.Wrap("test", value, batch)
+	require.NoError(t, err)
+	alias := one.Alias()
+	require.NoError(t, self.BecomePair("test", tangent, dual))
+	one.Recycle()
+	for range 3 {
+		next, err := tensor.WrapOwned("test", tensorOf(2, 5, 6), batch)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{5, 6}, next.Sizes())
+		assert.Equal(t, []int64{2, 5, 6}, next.Wrapped().Value.Sizes())
+		pair, err := tensor.PairOwned("test", tensorOf(7), tensorOf(7), nil, dual)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{7}, pair.Wrapped().Tangent.Sizes())
+		assert.Equal(t, []int64{3}, alias.Sizes())
+		assert.Equal(t, value.Storage(), alias.Wrapped().Value.Storage())
+		assert.Equal(t, []int64{4}, self.Wrapped().Tangent.Sizes())
+		next.Recycle()
+		pair.Recycle()
+	}
+	alias.Recycle()
+	self.Recycle()
+	assert.EqualValues(t, 1, value.Storage().Refs())
+	assert.EqualValues(t, 1, tangent.Storage().Refs())
+
+	_, err = tensor.WrapOwned("test", value.Alias(), &tensor.Level{Number: 3, Size: 9})
+	require.ErrorContains(t, err, "batch size")
+	_, err = tensor.PairOwned("test", value.Alias(), tangent.Alias(), nil, dual)
+	require.ErrorContains(t, err, "sizes of its primal")
+	assert.EqualValues(t, 1, value.Storage().Refs())
+	assert.EqualValues(t, 1, tangent.Storage().Refs())
+	value.Recycle()
+	tangent.Recycle()
+}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 )
@@ -128,26 +129,53 @@ func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	if err := value.wrappable(op, "vmap"); err != nil {
 		return nil, err
 	}
-	return value.wrapper(op, value.sizes[1:], value.strides[1:], &Wrapped{Value: value, Level: l})
+	return value.wrapper(op, value.sizes[1:], value.strides[1:], Wrapped{Value: value.Alias(), Level: l})
+}
+
+// WrapOwned is Wrap, but takes the caller's reference to value, also on an error.
+func WrapOwned(op string, value *Tensor, l *Level) (*Tensor, error) {
+	if value.Dim() == 0 || value.sizes[0] != l.Size || value.wrappable(op, "vmap") != nil {
+		defer value.Release()
+		return Wrap(op, value, l)
+	}
+	return value.wrapper(op, value.sizes[1:], value.strides[1:], Wrapped{Value: value, Level: l})
 }
 
 // Pair creates a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the memory of
 // another one have its still; it is nil for a tangent that is not known to be zeros.
 func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
-	for _, t := range []*Tensor{primal, tangent} {
+	if err := pairable(op, primal, tangent); err != nil {
+		return nil, err
+	}
+	return primal.wrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal.Alias(), Tangent: tangent.Alias(), Still: still, Level: l})
+}
+
+// pairable returns an error for a primal and a tangent that cannot be paired.
+func pairable(op string, primal, tangent *Tensor) error {
+	for _, t := range [...]*Tensor{primal, tangent} {
 		if err := t.wrappable(op, "forward differentiation"); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	switch {
 	case !slices.Equal(primal.sizes, tangent.sizes):
-		return nil, status.Runtimef("%s: a tangent must have the sizes of its primal, %v, but has %v", op, primal.sizes, tangent.sizes)
+		return status.Runtimef("%s: a tangent must have the sizes of its primal, %v, but has %v", op, primal.sizes, tangent.sizes)
 	case primal.dtype != tangent.dtype:
-		return nil, status.Runtimef("%s: a tangent must have the dtype of its primal, %v, but has %v", op, primal.dtype, tangent.dtype)
+		return status.Runtimef("%s: a tangent must have the dtype of its primal, %v, but has %v", op, primal.dtype, tangent.dtype)
 	case primal.device != tangent.device:
-		return nil, status.Runtimef("%s: a tangent must be on the device of its primal, %v, but is on %v", op, primal.device, tangent.device)
+		return status.Runtimef("%s: a tangent must be on the device of its primal, %v, but is on %v", op, primal.device, tangent.device)
 	}
-	return primal.wrapper(op, primal.sizes, primal.strides, &Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
+	return nil
+}
+
+// PairOwned is Pair, but takes the caller's references to primal and tangent, also on an error.
+func PairOwned(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
+	if err := pairable(op, primal, tangent); err != nil {
+		primal.Release()
+		tangent.Release()
+		return nil, err
+	}
+	return primal.wrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
 }
 
 // BecomePair makes t itself a pair of its present value and a tangent. No other tensor may share its memory, since it would lack the tangent.
@@ -253,15 +281,45 @@ func (t *Tensor) wrappable(op, transform string) error {
 	return nil
 }
 
-// wrapper returns a tensor without elements that is on the device of t.
-func (t *Tensor) wrapper(op string, sizes, strides []int64, w *Wrapped) (*Tensor, error) {
-	made, err := EmptyStrided(op, sizes, strides, t.dtype, device.Device{Type: device.Meta, Index: -1})
+// wrapping is a wrapped tensor allocated together with its state.
+type wrapping struct {
+	allocation
+	state Wrapped
+}
+
+// wrapper returns a tensor without elements that is on the device of t. It takes the references of w, also on an error.
+func (t *Tensor) wrapper(op string, sizes, strides []int64, w Wrapped) (*Tensor, error) {
+	numel, err := shape.Numel(op, sizes)
+	reach := int64(0)
+	if err == nil {
+		reach, err = extent(op, sizes, strides, t.dtype)
+	}
+	f := parkedWrappings.take()
+	if f == nil {
+		f = new(wrapping)
+		f.allocation.wraps, f.Tensor.allocation = f, &f.allocation
+	}
+	if err == nil {
+		err = f.own.Init(op, reach*t.dtype.Size(), device.Device{Type: device.Meta, Index: -1}, false)
+	}
 	if err != nil {
+		w.Value.Release()
+		w.Tangent.Release()
 		return nil, err
 	}
-	made.device = t.device
-	made.SetKeys(Transformed, w.share())
+	made := &f.Tensor
+	made.setGeometry(sizes, strides)
+	made.storage, made.reach, made.offset = &f.own, f.own.Nbytes(), 0
+	made.dtype, made.numel, made.device = t.dtype, numel, t.device
+	f.state = w
+	made.SetKeys(Transformed, &f.state)
 	return made, nil
+}
+
+// park keeps a released wrapped tensor for reuse.
+func (f *wrapping) park() {
+	f.state, f.kind = Wrapped{}, kind{}
+	parkedWrappings.put(f)
 }
 
 // share returns w with new references.

@@ -6,6 +6,7 @@ package vmap
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -25,13 +26,26 @@ type batch struct {
 	*dispatch.Call
 	c     dispatch.Context
 	level *tensor.Level
-	self  *tensor.Tensor                    // the first operand
-	put   map[*tensor.Tensor]*tensor.Tensor // the replacement of each tensor
+	self  *tensor.Tensor // the first operand
+	put   []replacement
+	room  [4]replacement // of put
 }
 
+// replacement is a tensor of the call and the one that the operator is called with in its place.
+type replacement struct{ given, passed *tensor.Tensor }
+
+// batches are those of finished calls, for reuse.
+var batches = sync.Pool{New: func() any { return new(batch) }}
+
 func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
-	b := &batch{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l, put: map[*tensor.Tensor]*tensor.Tensor{}}
-	defer b.Close()
+	b := batches.Get().(*batch)
+	b.Op, b.Call, b.c, b.level = call.Name, call, c, l
+	b.put = b.room[:0]
+	defer func() {
+		b.Close()
+		*b = batch{}
+		batches.Put(b)
+	}()
 	if b.level.Over() && call.Name != "to_string" {
 		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has returned; return the tensor from the function", call.Name)
 	}
@@ -112,10 +126,11 @@ func (b *batch) derived() {
 
 // written returns the tensors that the call writes to: of normalizations running statistics, unless they are read alone.
 func (b *batch) written() []*tensor.Tensor {
-	if !dispatch.Given(b.Call, "training", true) || !dispatch.Given(b.Call, "use_input_stats", true) {
+	all := b.Written()
+	if len(all) > 0 && (!dispatch.Given(b.Call, "training", true) || !dispatch.Given(b.Call, "use_input_stats", true)) {
 		return nil
 	}
-	return b.Written()
+	return all
 }
 
 // inPlace reports whether the call writes to its only result.
@@ -211,15 +226,15 @@ func (b *batch) refused() error {
 // call runs the operator with the tensors replaced, and wraps the results.
 func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
-		p := b.put[t]
-		if p == nil {
-			p = change(t)
-			b.put[t] = p
+		if i := slices.IndexFunc(b.put, func(r replacement) bool { return r.given == t }); i >= 0 {
+			return b.put[i].passed
 		}
+		p := change(t)
+		b.put = append(b.put, replacement{t, p})
 		return p
 	})
 	err := b.Run(b.c)
-	back()
+	back.Restore()
 	b.Check(err)
 	for _, v := range b.Results {
 		switch v := v.(type) {
@@ -238,13 +253,12 @@ func (b *batch) wrapped(made *tensor.Tensor) *tensor.Tensor {
 	if made == nil {
 		return nil
 	}
-	for t, p := range b.put {
-		if p == made {
-			return t
+	for _, r := range b.put {
+		if r.passed == made {
+			return r.given
 		}
 	}
-	t, err := tensor.Wrap(b.Name, made, b.level)
-	made.Release()
+	t, err := tensor.WrapOwned(b.Name, made, b.level)
 	b.Check(err)
 	return t
 }
@@ -276,7 +290,7 @@ func (b *batch) example() {
 	}
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
 	err := b.Run(b.c)
-	back()
+	back.Restore()
 	b.Check(err)
 	for _, t := range b.Made() {
 		b.Track(t, nil)

@@ -26,7 +26,7 @@ func (b *batch) loop(c dispatch.Context) {
 			return put[t]
 		})
 		err := b.Run(c)
-		back()
+		back.Restore()
 		b.Check(err)
 		lists = make([]int, len(b.Results))
 		for k, v := range b.Results {
@@ -104,7 +104,7 @@ func (b *batch) none(c dispatch.Context) {
 		return b.Track(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
 	})
 	err := b.Run(c)
-	back()
+	back.Restore()
 	if err != nil {
 		b.Check(status.NotImplementedf("%s: inside vmap: the operator has no batching rule and is called once for each batch element, so empty batches are not supported (%v)", b.Name, err))
 	}

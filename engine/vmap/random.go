@@ -70,7 +70,7 @@ func (b *batch) drawSteps(outside dispatch.Context) {
 		return b.Track(dispatch.Spread(b.c, t, func(l *tensor.Level) bool { return l.Number <= b.level.Number && l.Randomness == "different" }))
 	})
 	err := b.Steps(b.c)
-	back()
+	back.Restore()
 	if err != nil {
 		b.loop(outside)
 	}
@@ -92,7 +92,7 @@ func (b *batch) drawOnce(outside dispatch.Context) {
 	case len(b.Operands()) == 1 && len(b.Written()) == 0 && (b.Place("dtype") >= 0 || b.Place("p") >= 0): // like self, whose elements it does not read
 		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
 		err := b.Run(outside)
-		back()
+		back.Restore()
 		b.Check(err)
 	case len(b.Written()) == 1 && !slices.ContainsFunc(others, b.maps):
 		row := b.Track(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
@@ -103,7 +103,7 @@ func (b *batch) drawOnce(outside dispatch.Context) {
 			return t
 		})
 		err := b.Run(outside)
-		back()
+		back.Restore()
 		b.Check(err)
 		b.Check(b.c.Copy(b.self, row, false))
 		if len(b.Results) > 0 {

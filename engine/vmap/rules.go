@@ -78,7 +78,7 @@ func (b *batch) itself() bool {
 func (b *batch) text() bool {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.all(t) })
 	err := b.Run(b.c)
-	back()
+	back.Restore()
 	b.Check(err)
 	text := b.Results[0].(*string)
 	*text = fmt.Sprintf("BatchedTensor(lvl=%d, bdim=0, value=\n    %s\n)", b.level.Depth(), strings.ReplaceAll(*text, "\n", "\n    "))
@@ -98,13 +98,12 @@ func (b *batch) pointwise() bool {
 			return false
 		}
 	}
-	filling := dispatch.Given[*tensor.Tensor](b.Call, "value", nil) // the value to fill with has no dimensions and does not affect the dtype
 	b.call(func(t *tensor.Tensor) *tensor.Tensor {
 		v := b.all(t)
 		switch {
 		case v != t:
 			return b.ranked(b.padded(v, rank-t.Dim()), t.Rank() == dtype.ZeroDim && rank > 0)
-		case rank == 0 && t.Rank() == dtype.ZeroDim && t != filling: // as numbers that are others for each example, which make a vector
+		case rank == 0 && t.Rank() == dtype.ZeroDim && t != dispatch.Given[*tensor.Tensor](b.Call, "value", nil): // as numbers that are others for each example, which make a vector; the value to fill with has no dimensions and does not affect the dtype
 			return b.Track(b.c.Unsqueeze(nil, t, 0))
 		}
 		return t
