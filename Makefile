@@ -409,6 +409,7 @@ release: setup ## make release VERSION=X.Y.Z: set version and date, check, build
 
 bench: setup ## Timings compared with NumPy, and with PyTorch if it is installed (not part of any test)
 	$(PYTHON) examples/bench/run.py
+	$(PYTHON) examples/bench/absolute.py
 	$(PYTHON) examples/bench/files.py
 	$(PYTHON) examples/bench/small.py
 	$(PYTHON) examples/bench/calls.py

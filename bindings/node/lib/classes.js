@@ -13,8 +13,9 @@ const { watch, unwatch } = require('./signals.js');
 const cell = new Int32Array(addon.memory, 0, 16);
 const numbers = new Float64Array(addon.memory, 64, 16);
 // Cells: the box of an object that the addon requested, or its new box; the box of the object being created; the number of recorded
-// arguments; whether an error is the addon's; and the kinds of the arguments, from this one on.
-const [READ, MADE, NOTED, FAILED, KINDS] = [0, 1, 2, 3, 4];
+// arguments; whether an error is the addon's; the kinds of the arguments, from this one on; and the box of the handle for the result, 0 for a
+// new handle, negative without one.
+const [READ, MADE, NOTED, FAILED, KINDS, HANDLE] = [0, 1, 2, 3, 4, 9];
 // Kinds of arguments: any, a number, an object of ours, the option out alone.
 const [ANY, NUMBER, OWN, OUT] = [0, 1, 2, 3];
 const MOST_ARGUMENTS = 4;
@@ -33,7 +34,7 @@ function refuse(message) {
 
 // The addon's functions, once it is loaded.
 let native;
-let numberOf, ownNumber, setNumber;
+let numberOf, ownNumber, handleOf, setHandle;
 
 // Adds private fields to existing objects: subclass fields are added to the object that the constructor returns.
 class Given {
@@ -42,22 +43,45 @@ class Given {
   }
 }
 
-class Owner extends Given {
-  // From 1 on; 0 before it has one; negative once the object was disposed, by its kind.
-  #box;
+// Has the number of a box: from 1 on; 0 before it has one; negative of the handles of disposed objects. The addon's finalizer of a result is that of
+// its handle, which lives as long as the object. After dispose() another object gets the handle: a finalizer takes as long as a small operator.
+class Handle {
+  constructor(box) {
+    this.box = box;
+    this.object = undefined;
+  }
+}
 
-  constructor(object, box) {
+const idle = [];
+
+class Owner extends Given {
+  #handle;
+
+  constructor(object, handle) {
     super(object);
-    this.#box = box;
+    this.#handle = handle;
   }
 
   static {
-    numberOf = (object) => (#box in object ? object.#box : 0);
+    numberOf = (object) => (#handle in object ? object.#handle.box : 0);
     ownNumber = (value) => (typeof value === 'object' && value !== null ? numberOf(value) : 0);
-    setNumber = (object, box) => {
-      object.#box = box;
+    handleOf = (object) => object.#handle;
+    setHandle = (object, handle) => {
+      object.#handle = handle;
     };
   }
+}
+
+// The handles of disposed objects, by their kinds.
+const gone = [-1, -2, -3, -4].map((box) => new Handle(box));
+
+// Marks an object as disposed. Its handle, if the addon keeps the finalizer, is used again.
+function leave(object) {
+  const handle = handleOf(object);
+  setHandle(object, gone[-1 - cell[READ]]);
+  if (cell[HANDLE] <= 0) return;
+  handle.object = undefined;
+  idle.push(handle);
 }
 
 const common = {
@@ -67,7 +91,7 @@ const common = {
     if (box < 0) return;
     cell[READ] = box;
     native.disposeBox();
-    setNumber(this, cell[READ]);
+    leave(this);
   },
 
   get disposed() {
@@ -88,12 +112,12 @@ function define(Class, members) {
   function elements() {
     return views[Class.name](this);
   }
-  return (box) => {
+  return (handle) => {
     making = true;
     const object = new Class();
     making = false;
     defineGetter(object, 'elements', elements);
-    return new Owner(object, box);
+    return new Owner(object, handle);
   };
 }
 
@@ -184,7 +208,16 @@ class Node {
 // In the order of their kinds.
 const classes = [Tensor, Storage, Generator, Node];
 const [makeTensor, ...others] = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
-const makers = [makeTensor, ...others].map((make) => () => make(cell[MADE]));
+const makers = [makeTensor, ...others].map((make) => () => make(new Handle(cell[MADE])));
+
+// Makes the object of a tensor that the addon is about to make, and announces its handle.
+function makeNext() {
+  const handle = idle.pop() ?? new Handle(0);
+  const object = makeTensor(handle);
+  handle.object = object;
+  cell[HANDLE] = handle.box;
+  return object;
+}
 
 // Arrays that only JavaScript recognizes, which are proxies, objects of another copy of the package, and other iterables, except Maps,
 // which are converted to arrays.
@@ -211,8 +244,9 @@ const isIterable = (value) => typeof value === 'object' && value !== null && num
 // Converts an iterable to an array; returns other values unchanged.
 const listed = (value) => (isIterable(value) ? Array.from(value) : value);
 
-function write(object) {
-  setNumber(object, cell[READ]);
+// Marks an object that is disposed with its scope, which the addon knows by its handle or itself.
+function write(owner) {
+  leave(owner instanceof Handle ? owner.object : owner);
 }
 
 // -----------------------------------------------------------------------------------------------------------------------------
@@ -252,7 +286,7 @@ function note(at, value, last) {
 
 // The object of a tensor that the addon has just made.
 function owned(made) {
-  setNumber(made, cell[MADE]);
+  handleOf(made).box = cell[MADE];
   return made;
 }
 
@@ -295,8 +329,8 @@ function indexed(tensor, items) {
   const read = ++reads;
   for (let i = 0; i < items.length; i++) if (!noteItem(4 * i, items[i])) return undefined;
   if (reads !== read) return undefined;
-  const made = makeTensor(0);
-  native.indexNoted(ownNumber(tensor), items.length, made);
+  const made = makeNext();
+  native.indexNoted(ownNumber(tensor), items.length, handleOf(made));
   return owned(made);
 }
 
@@ -315,13 +349,19 @@ function noting(call, makes) {
       if (count > 0) a = note(1, a, count === 1);
       note(0, this, false);
       cell[NOTED] = count + 1;
-      const made = makes && cell[KINDS + count] !== OUT ? makeTensor(0) : undefined;
+      let made, handle;
+      if (makes && cell[KINDS + count] !== OUT) {
+        made = makeNext();
+        handle = handleOf(made);
+      } else {
+        cell[HANDLE] = -1;
+      }
       let value;
-      if (count === 1) value = call.call(this, a, made);
-      else if (count === 0) value = call.call(this, made);
-      else if (count === 2) value = call.call(this, a, b, made);
-      else if (count === 3) value = call.call(this, a, b, c, made);
-      else value = call.call(this, a, b, c, d, made);
+      if (count === 1) value = call.call(this, a, handle);
+      else if (count === 0) value = call.call(this, handle);
+      else if (count === 2) value = call.call(this, a, b, handle);
+      else if (count === 3) value = call.call(this, a, b, c, handle);
+      else value = call.call(this, a, b, c, d, handle);
       if (cell[MADE] !== 0) return owned(made);
       return isForeign && !makes ? localized(value) : value;
     } catch (error) {

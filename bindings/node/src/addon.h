@@ -111,6 +111,8 @@ typedef struct lt_box {
   uint8_t kind;             // LT_TENSOR to LT_NODE
   bool wrapped;             // the JavaScript object lives
   bool disposed;            // the user has let go of it
+  bool shared;              // the JavaScript object is a handle, which other objects get after this one
+  bool idle;                // its handle waits for the next object
   bool writing;             // an asynchronous call writes it
   struct lt_facts *before;  // its properties before that call, or NULL
   int32_t reading;          // asynchronous calls that read it
@@ -139,6 +141,7 @@ enum {
   LT_CELL_NOTED,
   LT_CELL_FAILED,
   LT_CELL_KINDS,
+  LT_CELL_HANDLE = 9,
   LT_CELL_NUMBERS = 16
 };
 typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
@@ -175,7 +178,8 @@ typedef struct lt_env {
   lt_scope *scope;
   lt_box gone[LT_CLASSES];    // for objects that were disposed
   lt_box *newest;             // of all boxes whose object has not been finalized
-  int64_t boxes, kept_boxes;  // how many there are: now, and after the last collection
+  int64_t boxes, kept_boxes;  // how many there are, without idle ones: now, and after the last collection
+  int64_t idle_boxes;
   lt_buffer *buffers;         // whose memory tensors use
   struct lt_loan *loans;      // ArrayBuffers over memory of tensors
   lt_memory **memories;       // a hash table by address
@@ -206,6 +210,7 @@ lt_box *lt_box_at(const lt_pool *pool, int32_t number);
 // Between these two calls, freed boxes are kept, because a call uses them.
 void lt_keep_boxes(lt_pool *pool);
 void lt_leave_boxes(lt_pool *pool);
+bool lt_keeps_boxes(const lt_pool *pool);
 
 // --------------------------------------------------------------------------------------------------------------
 // errors
@@ -239,7 +244,7 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
-// Returns a tensor to the object that waits for it; the number of its box, 0 on failure.
+// Returns a tensor to the handle of the object that waits for it; the number of its box, 0 on failure.
 int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
 // The box behind the number that an object has.
 lt_box *lt_box_of(lt_env *e, int32_t number);
@@ -403,7 +408,8 @@ struct lt_call {
   const char *const *names;          // the option names of a factory, or NULL
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
-  napi_value waiting;       // the object that is to own the tensor that it makes; NULL without
+  napi_value waiting;       // the handle that is to own the tensor that it makes; NULL without
+  int32_t reused;           // the number of the handle's box, 0 of a new handle
   int32_t made;             // the number of its box then
   lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings

@@ -9,7 +9,8 @@ static const char *const class_names[] = {"Tensor", "Storage", "Generator", "Nod
 enum {
   LEAST_BOXES = 1 << 13,     // new handles before garbage is looked for
   LEAST_GARBAGE = 32 << 20,  // bytes of new memory before garbage is looked for
-  MOST_GARBAGE = 256 << 20
+  MOST_GARBAGE = 256 << 20,
+  MOST_IDLE = 256
 };
 
 void lt_free_handle(lt_type kind, void *handle) {
@@ -53,7 +54,10 @@ static void forget(lt_env *e, lt_box *box) {
   else
     e->newest = box->older;
   if (box->older) box->older->newer = box->newer;
-  e->boxes--;
+  if (box->idle)
+    e->idle_boxes--;
+  else
+    e->boxes--;
   if (box->users == 0) lt_free_box(e->pool, box);
 }
 
@@ -77,15 +81,34 @@ static void dispose(napi_env env, lt_env *e, lt_box *box) {
   if (e->eager) forget(e, box);
 }
 
+// Whether the handle of a box can be used again: no call uses the box, and not too many wait.
+static bool is_reusable(const lt_env *e, const lt_box *box) {
+  return box->shared && !box->disposed && box->users == 0 && e->eager && !lt_keeps_boxes(e->pool) &&
+         e->idle_boxes < MOST_IDLE;
+}
+
+// Frees the handle as dispose does, but keeps the finalizer for the next object.
+static void make_idle(napi_env env, lt_env *e, lt_box *box) {
+  let_go(env, e, box);
+  box->idle = true;
+  e->idle_boxes++;
+  e->boxes--;
+}
+
 // Disposes a box and marks its object, if it is alive.
 static void dispose_object(napi_env env, lt_env *e, lt_box *box) {
   napi_value object, writer, result;
+  bool reusable = is_reusable(e, box), marked = false;
   if (napi_get_reference_value(env, box->object, &object) == napi_ok && object &&
       napi_get_reference_value(env, e->writer, &writer) == napi_ok) {
     e->cell[LT_CELL_READ] = gone_number(box);
-    napi_call_function(env, object, writer, 1, &object, &result);
+    e->cell[LT_CELL_HANDLE] = reusable;
+    marked = napi_call_function(env, object, writer, 1, &object, &result) == napi_ok;
   }
-  dispose(env, e, box);
+  if (reusable && marked)
+    make_idle(env, e, box);
+  else
+    dispose(env, e, box);
 }
 
 static void finalize(napi_env env, void *data, void *hint) {
@@ -204,8 +227,7 @@ static void drop(napi_env env, lt_env *e, lt_box *box) {
   lt_free_box(e->pool, box);
 }
 
-static lt_box *make_box(napi_env env, lt_type kind, void *handle, const lt_call *call) {
-  lt_env *e = lt_get_env(env);
+static lt_box *make_box(napi_env env, lt_env *e, lt_type kind, void *handle, const lt_call *call) {
   lt_box *box = lt_new_box(e->pool);
   if (!box) {
     lt_free_handle(kind, handle);
@@ -222,7 +244,7 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call
   if (!handle)  // a result that is absent
     return napi_get_null(env, &object) == napi_ok ? object : NULL;
   lt_env *e = lt_get_env(env);
-  lt_box *box = make_box(env, kind, handle, call);
+  lt_box *box = make_box(env, e, kind, handle, call);
   if (!box) return NULL;
   e->cell[LT_CELL_MADE] = box->number;
   if (lt_ok(env, napi_get_reference_value(env, e->makers[kind], &maker)) &&
@@ -234,10 +256,30 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call
   return NULL;
 }
 
+// Has the idle box of a handle own a tensor.
+static int32_t reuse(napi_env env, lt_env *e, tensor_t *handle, const lt_call *call) {
+  lt_box *box = lt_box_at(e->pool, call->reused);
+  *box = (lt_box){.handle = handle,
+                  .number = box->number,
+                  .kind = LT_TENSOR,
+                  .wrapped = true,
+                  .shared = true,
+                  .object = box->object,
+                  .older = box->older,
+                  .newer = box->newer};
+  e->idle_boxes--;
+  e->boxes++;
+  lt_attach(env, e, box, call);
+  if (e->scope) enter_scope(box, e->scope);
+  return box->number;
+}
+
 int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object) {
   lt_env *e = lt_get_env(env);
-  lt_box *box = make_box(env, LT_TENSOR, handle, call);
+  if (call->reused) return reuse(env, e, handle, call);
+  lt_box *box = make_box(env, e, LT_TENSOR, handle, call);
   if (!box) return 0;
+  box->shared = true;
   if (own(env, e, box, object)) return box->number;
   drop(env, e, box);
   return 0;
@@ -286,14 +328,19 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
 }
 
 // disposeBox(): releases the box with the number in the cell, and stores the object's new number
-// there.
+// there, and whether its handle can be used again.
 static napi_value dispose_box(napi_env env, napi_callback_info info) {
   (void)info;
   lt_env *e = lt_get_env(env);
   lt_box *box = lt_box_at(e->pool, e->cell[LT_CELL_READ]);
   int32_t gone = gone_number(box);
-  dispose(env, e, box);
+  const bool reusable = is_reusable(e, box);
+  if (reusable)
+    make_idle(env, e, box);
+  else
+    dispose(env, e, box);
   e->cell[LT_CELL_READ] = gone;
+  e->cell[LT_CELL_HANDLE] = reusable;
   return NULL;
 }
 

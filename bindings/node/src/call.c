@@ -23,7 +23,8 @@ typedef struct inputs {
   lt_js out;          // that of the name out, LT_JS_ABSENT without
   lt_js names, leaf;  // those of factories, names and requiresGrad
   lt_js rest;
-  napi_value waiting;  // the object that a tensor is for, after the arguments; NULL without
+  napi_value waiting;  // the handle that a tensor is for, after the arguments; NULL without
+  int32_t reused;      // the number of the handle's box, 0 of a new handle
 } inputs;
 
 // ---------------------------------------------------------------------------------------- inputs
@@ -91,12 +92,13 @@ static const char *positional_name(const lt_binding *b, int at) {
 
 // The arguments that lib/classes.js recorded, copied before another call changes them.
 typedef struct notes {
-  int32_t count, kinds[LT_MOST_NOTED];
+  int32_t count, handle, kinds[LT_MOST_NOTED];
   double numbers[LT_MOST_NOTED];
 } notes;
 
 static void take_notes(const lt_env *e, notes *n) {
   n->count = e->cell[LT_CELL_NOTED];
+  n->handle = e->cell[LT_CELL_HANDLE];
   e->cell[LT_CELL_NOTED] = 0;
   for (int i = 0; i < n->count; i++)
     n->kinds[i] = e->cell[LT_CELL_KINDS + i], n->numbers[i] = e->numbers[i];
@@ -129,11 +131,10 @@ static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info,
   in->count = in->option_count = 0;
   in->signal = NULL;
   in->out.kind = in->names.kind = in->leaf.kind = LT_JS_ABSENT;
-  in->waiting = NULL;
+  in->waiting = NULL, in->reused = 0;
   if (n.count > 0) {
-    napi_valuetype type;
-    if (!lt_ok(env, napi_typeof(env, values[--count], &type))) return false;
-    if (type == napi_object) in->waiting = values[count];
+    count--;
+    if (n.handle >= 0) in->waiting = values[count], in->reused = n.handle;
   }
   if (b->method && !look(env, e, &n, 0, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
@@ -554,7 +555,7 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   const lt_overload *op = choose(env, b, mode, &in, given);
   if (!op) return false;
   lt_start_call(call, op, mode);
-  call->waiting = in.waiting;
+  call->waiting = in.waiting, call->reused = in.reused;
   call->name = b->name;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
     return lt_throw_type(env, "%s: the method was used on %s", b->name, lt_kind_name(given[0]));
@@ -685,7 +686,7 @@ static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int3
   return true;
 }
 
-// indexNoted(number of a box, count, object): makes an object own the result of an index with its
+// indexNoted(number of a box, count, handle): makes a handle own the result of an index with its
 // items in the cell.
 napi_value lt_index_noted(napi_env env, napi_callback_info info) {
   size_t argc = 3;
@@ -697,9 +698,10 @@ napi_value lt_index_noted(napi_env env, napi_callback_info info) {
       !lt_ok(env, napi_get_value_int32(env, argv[0], &number)) ||
       !lt_ok(env, napi_get_value_int32(env, argv[1], &count)))
     return NULL;
+  const int32_t reused = e->cell[LT_CELL_HANDLE];
   lt_keep_boxes(e->pool);
   lt_start_call(&call, e->index, LT_FUNCTION);
-  call.waiting = argv[2];
+  call.waiting = argv[2], call.reused = reused;
   call.name = "at";
   call.outs[0] = NULL;
   if (bind_index(env, e, &call, lt_box_of(e, number), count)) run_bound(env, e, &call);

@@ -84,7 +84,7 @@ void lt_start_call(lt_call *call, const lt_overload *op, int mode) {
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
   call->leaf = false;
-  call->waiting = NULL, call->made = 0;
+  call->waiting = NULL, call->reused = call->made = 0;
 }
 
 void lt_end_call(lt_call *call) {

@@ -59,6 +59,8 @@ void lt_free_box(lt_pool *pool, lt_box *box) {
 
 void lt_keep_boxes(lt_pool *pool) { pool->keepers++; }
 
+bool lt_keeps_boxes(const lt_pool *pool) { return pool->keepers > 0; }
+
 void lt_leave_boxes(lt_pool *pool) {
   if (--pool->keepers) return;
   for (lt_box *box; (box = pool->kept);) {

@@ -88,3 +88,50 @@ test('a box that a getter frees is not the next tensor of the call', () => {
   Object.defineProperty(list, 1, { get() { a.dispose(); lt.tensor([5, 6]); return b; } });
   assert.throws(() => lt.stack(list), { code: 'TENSOR_ERROR_HANDLE' });
 });
+
+test('a disposed tensor stays disposed when the next result gets its handle', async () => {
+  const [a, b] = [lt.tensor([1, 2]), lt.tensor([3, 4])];
+  const isGone = (t) => {
+    assert.ok(t.disposed);
+    assert.throws(() => t.add(1), { code: 'TENSOR_ERROR_HANDLE' });
+    t.dispose();
+  };
+  const first = a.add(b);
+  first.dispose();
+  const second = a.mul(b);
+  isGone(first);
+  assert.deepEqual(second.toArray(), [3, 8]);
+  second.dispose();
+  assert.throws(() => a.add(lt.ones(3)), /size/); // which announces the handle, and makes no result
+  const third = a.sub(b);
+  for (const t of [first, second]) isGone(t);
+  assert.deepEqual(third.toArray(), [-2, -2]);
+
+  const inside = lt.scope(() => {
+    const made = [a.add(1), a.at(0), b.neg()];
+    return () => made;
+  });
+  const outside = [a.mul(2), b.at(1), a.abs()];
+  for (const t of inside()) isGone(t);
+  assert.deepEqual(outside.map((t) => t.toArray()), [[2, 4], 4, [1, 2]]);
+
+  const used = a.add(b);
+  const promise = lt.mulAsync(used, 2);
+  used.dispose();
+  const next = a.sub(b);
+  isGone(used);
+  assert.deepEqual((await promise).toArray(), [8, 12]);
+  assert.deepEqual(next.toArray(), [-2, -2]);
+});
+
+test('many tensors that are disposed together leave no handles', () => {
+  const a = lt.tensor([1, 2]);
+  const before = lt.liveHandles();
+  for (let round = 0; round < 3; round++) {
+    const many = Array.from({ length: 1000 }, (_, i) => a.add(i));
+    assert.equal(lt.liveHandles(), before + 1000);
+    assert.deepEqual(many[999].toArray(), [1000, 1001]);
+    for (const t of many) t.dispose();
+    assert.equal(lt.liveHandles(), before);
+  }
+});
