@@ -27,23 +27,23 @@ static double now(void) {
 
 // Twelve independent sums hide the latency of two multiply-add units; the empty asm keeps each in a
 // register of its own.
-#define MULTIPLY_ADDS(name, vector)                                           \
-  static double name(void) {                                                  \
-    const size_t lanes = sizeof(vector) / sizeof((vector){0}[0]);             \
-    double best = 0;                                                          \
-    for (int run = 0; run < RUNS; run++) {                                    \
-      vector sums[SUMS] = {0}, x = sums[0] + 1, y = sums[0] + 1;              \
-      __asm__ volatile("" : "+x"(x), "+x"(y));                                \
-      const double start = now();                                             \
-      for (int i = 0; i < STEPS; i++)                                         \
-        for (int k = 0; k < SUMS; k++) {                                      \
-          sums[k] += x * y;                                                   \
-          __asm__ volatile("" : "+x"(sums[k]));                               \
-        }                                                                     \
+#define MULTIPLY_ADDS(name, vector)                                              \
+  static double name(void) {                                                     \
+    const size_t lanes = sizeof(vector) / sizeof((vector){0}[0]);                \
+    double best = 0;                                                             \
+    for (int run = 0; run < RUNS; run++) {                                       \
+      vector sums[SUMS] = {0}, x = sums[0] + 1, y = sums[0] + 1;                 \
+      __asm__ volatile("" : "+x"(x), "+x"(y));                                   \
+      const double start = now();                                                \
+      for (int i = 0; i < STEPS; i++)                                            \
+        for (int k = 0; k < SUMS; k++) {                                         \
+          sums[k] += x * y;                                                      \
+          __asm__ volatile("" : "+x"(sums[k]));                                  \
+        }                                                                        \
       const double rate = 2e-9 * STEPS * SUMS * (double)lanes / (now() - start); \
-      best = rate > best ? rate : best;                                       \
-    }                                                                         \
-    return best;                                                              \
+      best = rate > best ? rate : best;                                          \
+    }                                                                            \
+    return best;                                                                 \
   }
 MULTIPLY_ADDS(float32, floats)
 MULTIPLY_ADDS(float64, doubles)

@@ -107,13 +107,13 @@ typedef struct lt_facts {
 // uses it.
 typedef struct lt_box {
   void *handle;
-  int32_t number;           // in the pool, from 1 on
-  uint8_t kind;             // LT_TENSOR to LT_NODE
-  bool wrapped;             // the JavaScript object lives
-  bool disposed;            // the user has let go of it
-  bool shared;              // the JavaScript object is a handle, which other objects get after this one
-  bool idle;                // its handle waits for the next object
-  bool writing;             // an asynchronous call writes it
+  int32_t number;  // in the pool, from 1 on
+  uint8_t kind;    // LT_TENSOR to LT_NODE
+  bool wrapped;    // the JavaScript object lives
+  bool disposed;   // the user has let go of it
+  bool shared;     // the JavaScript object is a handle, which other objects get after this one
+  bool idle;       // its handle waits for the next object
+  bool writing;    // an asynchronous call writes it
   struct lt_facts *before;  // its properties before that call, or NULL
   int32_t reading;          // asynchronous calls that read it
   int32_t users;            // asynchronous calls that need the handle
@@ -176,13 +176,14 @@ typedef struct lt_env {
   const lt_overload *index, *select, *slice;
   struct lt_binding *bindings;
   lt_scope *scope;
-  lt_box gone[LT_CLASSES];    // for objects that were disposed
-  lt_box *newest;             // of all boxes whose object has not been finalized
-  int64_t boxes, kept_boxes;  // how many there are, without idle ones: now, and after the last collection
+  lt_box gone[LT_CLASSES];  // for objects that were disposed
+  lt_box *newest;           // of all boxes whose object has not been finalized
+  int64_t boxes,
+      kept_boxes;  // how many there are, without idle ones: now, and after the last collection
   int64_t idle_boxes;
-  lt_buffer *buffers;         // whose memory tensors use
-  struct lt_loan *loans;      // ArrayBuffers over memory of tensors
-  lt_memory **memories;       // a hash table by address
+  lt_buffer *buffers;     // whose memory tensors use
+  struct lt_loan *loans;  // ArrayBuffers over memory of tensors
+  lt_memory **memories;   // a hash table by address
   size_t memory_count, memory_room;
   int64_t bytes, kept_bytes;  // of all memories: now, and after the last collection
   int64_t patience;           // growth until the next collection
@@ -244,7 +245,8 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
-// Returns a tensor to the handle of the object that waits for it; the number of its box, 0 on failure.
+// Returns a tensor to the handle of the object that waits for it; the number of its box, 0 on
+// failure.
 int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
 // The box behind the number that an object has.
 lt_box *lt_box_of(lt_env *e, int32_t number);
