@@ -25,8 +25,8 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// Twelve independent sums hide the latency of two multiply-add units; the empty asm keeps each in a
-// register of its own.
+// Twelve independent sums hide the latency of two multiply-add units; the empty asm keeps each sum
+// in a register.
 #define MULTIPLY_ADDS(name, vector)                                              \
   static double name(void) {                                                     \
     const size_t lanes = sizeof(vector) / sizeof((vector){0}[0]);                \
