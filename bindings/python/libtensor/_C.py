@@ -4,6 +4,7 @@ import enum as _enum
 import sys as _sys
 from threading import local as _local
 from types import SimpleNamespace as _SimpleNamespace
+from typing import Any
 
 from . import Generator, Size, Tensor, device, dtype, layout, memory_format, qscheme
 from ._base.overrides import disabled as DisableTorchFunctionSubclass
@@ -14,7 +15,7 @@ from ._gen.gen_functions import transform_level as _transform_level
 from ._inert import refuse
 from ._inert.core import find as _find
 
-__path__ = []  # a package, for imports of names such as torch._C._functorch
+__path__: list[str] = []  # a package, for imports of names such as torch._C._functorch
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
 __all__ += ["is_grad_enabled", "memory_format", "qscheme"]
 
@@ -188,7 +189,7 @@ def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
     """Returns lists of tensors by the device and dtype of those of the first list: `{(device, dtype): (lists, indices)}`. None stays in its
     position; indices are empty unless `with_indices`.
     """
-    groups = {}
+    groups: dict[Any, Any] = {}
     for i, row in enumerate(zip(*tensorlistlist, strict=True)):
         lists, indices = groups.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
         for target, value in zip(lists, row, strict=True):

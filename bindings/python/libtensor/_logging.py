@@ -1,5 +1,7 @@
 """Settings of logs of PyTorch's compiler, which change nothing."""
 
+from typing import Any
+
 
 def set_logs(**options):
     """Does nothing: there is no compiler."""
@@ -17,4 +19,4 @@ def trace_structured(*args, **kwargs):
     """Does nothing."""
 
 
-_seen = set()
+_seen: set[tuple[Any, ...]] = set()

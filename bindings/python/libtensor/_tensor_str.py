@@ -70,7 +70,9 @@ def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newli
 
 def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:
     """Returns the printed form of a tensor; with `tensor_contents` in place of its elements."""
-    return self.__repr__(tensor_contents=tensor_contents)
+    show: Any = self.__repr__  # subclasses may have other parameters
+    text: str = show(tensor_contents=tensor_contents)
+    return text
 
 
 _str_intern = _str

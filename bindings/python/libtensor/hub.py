@@ -23,7 +23,7 @@ from urllib.request import Request, urlopen
 from ._storages.files import load as _load_file
 
 try:
-    from tqdm.auto import tqdm
+    from tqdm.auto import tqdm as tqdm
 except ImportError:
 
     class tqdm:  # type: ignore[no-redef]
@@ -169,7 +169,7 @@ def load_state_dict_from_url(
         sys.stderr.write(f'Downloading: "{url}" to {path}\n')
         found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress=progress)
-    return _load_file(_unpacked(path, folder), map_location=map_location, weights_only=weights_only)  # type: ignore[no-untyped-call]
+    return _load_file(_unpacked(path, folder), map_location=map_location, weights_only=weights_only)
 
 
 def _unpacked(path: str, folder: str) -> str:

@@ -3,7 +3,7 @@
 from ._inert import refuse
 
 
-def is_from_package(obj):
+def is_from_package(obj: object) -> bool:
     """Returns False: nothing is loaded from such a package."""
     return False
 

@@ -276,3 +276,21 @@ def test_exported_files_run_on_the_command_line(tmp_path):
     command = [sys.executable, "-m", "libtensor.export", "run", tmp_path / "m.pt2", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"]
     subprocess.run(command, check=True, timeout=60)
     assert np.load(tmp_path / "y.npy").shape == (5, 1)
+
+
+def test_buffers_that_are_not_persistent_are_constants(tmp_path):
+    class Shifted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("kept", torch.ones(2))
+            self.register_buffer("temporary", torch.full((2,), 2.0), persistent=False)
+
+        def forward(self, x):
+            return x + self.kept + self.temporary
+
+    torch.export.save(torch.export.export(Shifted(), (torch.zeros(2),)), tmp_path / "m.pt2")
+    program = torch.export.load(tmp_path / "m.pt2")
+    assert list(program.state_dict) == ["kept"] and list(program.constants) == ["temporary"]
+    assert list(program.module().state_dict()) == ["kept"]
+    assert [name for name, _ in program.module().named_buffers()] == ["kept", "temporary"]
+    assert program.module()(torch.zeros(2)).tolist() == [3, 3]

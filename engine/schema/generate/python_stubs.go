@@ -176,6 +176,17 @@ func (c *code) listStubs(functions []*pyFunction) {
 	c.line("\n__all__ = [%s]", strings.Join(names, ", "))
 }
 
+// privateStubs declares the functions that the package calls and does not offer: `import *` imports the public names alone.
+func (c *code) privateStubs(public, private []string) {
+	if len(private) == 0 || len(public) == 0 {
+		return
+	}
+	for _, name := range private {
+		c.line("def %s(*args: Any, **kwargs: Any) -> Any: ...", name)
+	}
+	c.line("\n__all__ = [\"%s\"]", strings.Join(public, `", "`))
+}
+
 // declaredFunctions returns the names of the functions that a hand-written stub declares. Type checkers ignore a second declaration of a name.
 func declaredFunctions(path string) (names []string, err error) {
 	text, err := os.ReadFile(path)
@@ -199,16 +210,23 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) error {
 		if module == onLists {
 			c.listStubs(byModule[module])
 		}
+		var public, private []string
 		for _, f := range byModule[module] {
 			if f.internal() || f.wrapped("function") || f.replaced {
+				private = append(private, f.name)
 				continue
 			}
 			for _, v := range f.overloads {
 				c.resultStub(v)
+				if len(v.op.Returns) > 1 && !v.op.Python.Tuple {
+					public = append(public, v.resultType())
+				}
 			}
 			if !f.has("function") {
-				continue // a method alone, which the package does not offer as a function
+				private = append(private, f.name) // a method alone, which the package does not offer as a function
+				continue
 			}
+			public = append(public, f.name)
 			for _, v := range f.overloads {
 				if len(f.overloads) > 1 {
 					c.line("@overload")
@@ -216,6 +234,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) error {
 				c.line("%s", v.stub(f.name, false, f.switches))
 			}
 		}
+		c.privateStubs(public, private)
 		out.write(pythonDir+"_gen/gen_"+module+".pyi", c.String())
 	}
 	for _, f := range byModule["functions"] {

@@ -3,6 +3,10 @@ from typing import Any
 _str = str
 
 class dtype:
+    code: int
+    numpy_name: _str
+    letter: _str
+    kind: Any  # if show_kind() added it
     name: _str
     itemsize: int
     bits: int
@@ -12,7 +16,7 @@ class dtype:
     @property
     def dtype(self) -> Any: ...
     @property
-    def __numpy_dtype__(self) -> Any: ...
+    def __numpy_Dtype_(self) -> Any: ...
     @property
     def char(self) -> _str: ...
     @property
@@ -37,17 +41,18 @@ class dtype:
     def to_complex(self) -> _dtype: ...
 
 _dtype = dtype  # dtype, inside of the class, is NumPy's
+_Dtype = dtype
 
-class layout:
+class Named:
+    code: int
     name: str
 
-class qscheme:
-    name: str
-
-class memory_format:
-    name: str
+class layout(Named): ...
+class qscheme(Named): ...
+class memory_format(Named): ...
 
 class finfo:
+    _dtype: _Dtype
     def __init__(self, type: dtype | None = ...) -> None: ...
     bits: int
     eps: float
@@ -59,8 +64,66 @@ class finfo:
     dtype: str
 
 class iinfo:
+    _dtype: _Dtype
     def __init__(self, type: dtype) -> None: ...
     bits: int
     max: int
     min: int
     dtype: str
+
+bool_: dtype
+uint8: dtype
+int8: dtype
+int16: dtype
+int32: dtype
+int64: dtype
+float16: dtype
+bfloat16: dtype
+float32: dtype
+float64: dtype
+complex64: dtype
+complex128: dtype
+complex32: dtype
+bcomplex32: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
+float8_e4m3fn: dtype
+float8_e5m2: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
+quint8: dtype
+qint8: dtype
+qint32: dtype
+quint4x2: dtype
+quint2x4: dtype
+float4_e2m1fn_x2: dtype
+strided: layout
+sparse_coo: layout
+sparse_csr: layout
+sparse_csc: layout
+sparse_bsr: layout
+sparse_bsc: layout
+contiguous_format: memory_format
+preserve_format: memory_format
+channels_last: memory_format
+channels_last_3d: memory_format
+
+DTYPES: tuple[dtype, ...]
+QUANTIZED: tuple[dtype, ...]
+FLOAT8: tuple[dtype, ...]
+INTEGERS: frozenset[dtype]
+OF_NUMPY: tuple[dtype, ...]
+REAL: dict[dtype, dtype]
+PYTHON: dict[Any, dtype]
+LAYOUTS: tuple[layout, ...]
+FORMATS: tuple[memory_format, ...]
+SCHEMES: tuple[qscheme, ...]
+NAMES: dict[str, Any]
+
+def of_type(value: Any) -> dtype | None: ...
+def of_numpy(value: Any) -> Any: ...  # a dtype, or None for None
+def named(name: str) -> Any: ...
+def default() -> dtype: ...
+def show_kind(package: Any) -> None: ...

@@ -1,10 +1,16 @@
 """Conversion of a tensor_status to the exception that PyTorch raises."""
 
+from __future__ import annotations
+
 import re
 from contextlib import contextmanager
 from threading import local
 
 from .library import last_errno, last_error
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ForkedError(RuntimeError):
@@ -49,7 +55,7 @@ SPAWN = "; torch.multiprocessing.get_context('spawn'), also as mp_context= of Pr
 class Raised(local):
     """The exception of a function that the library called on this thread, until the outer call of the library returns."""
 
-    error = None
+    error: BaseException | None = None
 
     def take(self):
         error, self.error = self.error, None
@@ -64,7 +70,7 @@ def keep_for_caller(error):
     raised.error = error
 
 
-def guarded(function):
+def guarded(function: Any) -> Any:
     """Wraps a function that C calls and that returns a status: an exception is stored for the outer call."""
 
     def guard(*args):
@@ -99,7 +105,9 @@ def in_name_of(function):
     try:
         yield
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        step, separator, text = re.fullmatch(r"(?s)(?:([\w.]+)(\(\):? | is not implemented for |: ))?(.*)", str(error)).groups()
+        parts = re.fullmatch(r"(?s)(?:([\w.]+)(\(\):? | is not implemented for |: ))?(.*)", str(error))
+        assert parts is not None  # every group is optional
+        step, separator, text = parts.groups()
         if step in (None, function) or error.args != (str(error),):
             raise
         raise type(error)(function + separator + text) from None
@@ -107,7 +115,7 @@ def in_name_of(function):
 
 def misfit(text):
     """Returns the exception for a value of a class that an argument does not accept; another overload may accept it."""
-    error = TypeError(text)
+    error: Any = TypeError(text)
     error.misfit = True
     return error
 

@@ -1,9 +1,15 @@
 """Actions that follow the import of another package, in either order. No package is required; an import costs one dictionary lookup."""
 
+from __future__ import annotations
+
 import contextlib
 import sys
 
-waiting = {}  # by module name, the functions to call with the module
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+waiting: dict[str, list[Any]] = {}  # by module name, the functions to call with the module
 
 
 class Finder:
@@ -17,7 +23,8 @@ class Finder:
         spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
         if spec is None:
             return None
-        execute = spec.loader.exec_module
+        loader: Any = spec.loader
+        execute = loader.exec_module
 
         def then_act(module):
             execute(module)
@@ -26,7 +33,7 @@ class Finder:
                 if not waiting and Finder in sys.meta_path:
                     sys.meta_path.remove(Finder)
 
-        spec.loader.exec_module = then_act
+        loader.exec_module = then_act
         return spec
 
 

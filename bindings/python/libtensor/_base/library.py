@@ -1,9 +1,16 @@
 """Finds and loads libtensor.so, and declares the C types of tensor.h."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 VERSION = tuple(map(int, __version__.split(".")))
@@ -68,7 +75,7 @@ def is_subinterpreter():
 SUBINTERPRETER = is_subinterpreter()
 
 
-def called_back(result, *arguments):
+def called_back(result: Any, *arguments: Any) -> Callable[[Any], Any]:
     """Decorates a function that C calls. The function is never freed, because the library may call it while the interpreter finalizes, when
     modules no longer exist: it should refer to other objects through default arguments only.
     """

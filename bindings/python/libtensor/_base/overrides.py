@@ -3,12 +3,18 @@
 Functions call `dispatch` if an argument has __torch_function__ or a mode is active. Tensor's own __torch_function__ overrides no call.
 """
 
+from __future__ import annotations
+
 import threading
 from contextlib import contextmanager
 
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
 NOBODY = object()  # the result of dispatch if no argument or mode overrides the call
-Tensor = None  # the class, once it is created
-Kin = None  # the subclass whose instances calls return directly
+Tensor: Any = None  # the class, once it is created
+Kin: Any = None  # the subclass whose instances calls return directly
 
 
 # The __torch_function__ of PyTorch's tensors and of another copy of this package, which override no call.
@@ -17,13 +23,13 @@ DEFAULTS = ("torch._tensor", __name__)
 
 class State(threading.local):
     disabled = False
-    modes = ()
-    called = None  # the function that Tensor's own __torch_function__ calls
+    modes: tuple[Any, ...] = ()
+    called: Any = None  # the function that Tensor's own __torch_function__ calls
 
 
 state = State()
-lowered = None  # calls __torch_dispatch__ of a class for the operators of a call; set with the first tensor of such a class
-intercept = None  # counts the active modes of all threads; with one, every call goes to dispatch
+lowered: Any = None  # calls __torch_dispatch__ of a class for the operators of a call; set with the first tensor of such a class
+intercept: Any = None  # counts the active modes of all threads; with one, every call goes to dispatch
 
 
 def disabled_torch_function(*_):
@@ -75,7 +81,7 @@ def values(args, kwargs):
 
 def overloaded(args, kwargs):
     """Returns one argument of each class that overrides the call, in order, subclasses before their bases."""
-    found = []
+    found: list[Any] = []
     for value in values(args, kwargs):
         kind = type(value)
         if hook(value) is not None and kind not in map(type, found):
@@ -151,12 +157,12 @@ def note_read(name, tensor):
 class Mode:
     """A context manager whose __torch_function__ receives every call of a function or method while it is active."""
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         state.modes = (*state.modes, self)
         intercept(1)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         state.modes = state.modes[:-1]
         intercept(-1)
 

@@ -1,5 +1,7 @@
 """Warnings of the library and of the package, reported at the line of the program that calls it."""
 
+from __future__ import annotations
+
 import atexit
 import sys
 import warnings
@@ -7,6 +9,10 @@ from ctypes import byref, c_bool, c_char_p, c_int32, c_void_p, cast
 
 from .errors import guarded
 from .library import SUBINTERPRETER, bind, called_back, getter
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -17,7 +23,8 @@ given = set()  # messages that are reported once
 
 def warn(text, category=UserWarning):
     """Warns with the line of the program, outside of the package, that is being executed."""
-    frame, level = sys._getframe(1), 2
+    frame: Any = sys._getframe(1)
+    level = 2
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)

@@ -2,6 +2,8 @@
 and of the argument for the error message.
 """
 
+from __future__ import annotations
+
 import ctypes
 from ctypes import c_void_p, cast
 from struct import Struct
@@ -12,6 +14,10 @@ from .._base.errors import misfit, wrong_type
 from .._base.library import Scalar
 from .owner import Generator, TypedStorage, UntypedStorage
 from .tensor import Tensor, checked
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 NUMBERS = frozenset((bool, int, float, complex))
 
@@ -30,9 +36,10 @@ def is_integer(value):
 def foreign(value):
     """Returns the Python number of a scalar of another library such as NumPy; None for other values."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if len(kind) != 1 or getattr(value, "ndim", 1) or isinstance(value, Tensor):
+    if len(kind) != 1 or getattr(value, "ndim", True) or isinstance(value, Tensor):
         return None
-    return {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: None)(value)
+    convert: Any = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: None)
+    return convert(value)
 
 
 def scalar(value, function, argument):

@@ -2,11 +2,17 @@
 and _data/random.py add the rest.
 """
 
+from __future__ import annotations
+
 from ctypes import c_void_p
 from weakref import WeakValueDictionary
 
 from .._base.errors import failure
 from .._base.library import Cell, bind, cells, generator_free, storage_free
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 c_storage_id = bind("tensor_storage_id", c_void_p, c_void_p)
 
@@ -29,6 +35,8 @@ class Owner:
     """An owner of a handle of the library. An object that only object.__new__ created has no handle: it can be freed, but not used."""
 
     __slots__ = ("_h", "_held")
+    _h: Any
+    _held: Held
 
     def __getattr__(self, name):
         kind = type(self).__name__
@@ -41,6 +49,9 @@ class StorageBase:
     """The base class of untyped and typed storages."""
 
     __slots__ = ()
+    if TYPE_CHECKING:  # the constructors are in _storages
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
 
 class UntypedStorage(StorageBase, Owner):
@@ -62,7 +73,7 @@ class UntypedStorage(StorageBase, Owner):
 
 
 # The objects of existing storages, by the library's number: one object for each storage.
-known = WeakValueDictionary()
+known: WeakValueDictionary[int, UntypedStorage] = WeakValueDictionary()
 
 
 class TypedStorage(StorageBase):
@@ -72,6 +83,8 @@ class TypedStorage(StorageBase):
     """
 
     __slots__ = ("_untyped", "dtype", "__weakref__", "__dict__")
+    _untyped: UntypedStorage
+    dtype: Any
 
     def untyped(self):
         return self._untyped

@@ -1,8 +1,14 @@
 """Tensors that own handles, and named tuples of results."""
 
+from __future__ import annotations
+
 from .._base.direct import TensorBase
 from .._base.errors import in_name_of
 from .tensor import Tensor
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 new = TensorBase.__new__
 
@@ -33,17 +39,17 @@ def result_type(name, fields):
     def reduce(self):
         return rebuild, (name, fields, tuple(self))
 
-    body = {"__slots__": (), "__repr__": show, "__reduce__": reduce, "_fields": fields, "__match_args__": fields}
+    body: dict[str, Any] = {"__slots__": (), "__repr__": show, "__reduce__": reduce, "_fields": fields, "__match_args__": fields}
     body |= {"n_fields": len(fields), "n_sequence_fields": len(fields), "__module__": "libtensor.return_types"}
     for i, field in enumerate(fields):
-        body[field] = property(lambda self, i=i: self[i])
+        body[field] = property(lambda self, i=i: self[i])  # type: ignore[misc]
     kind = type(name, (tuple,), body)
     types.setdefault(name, kind)
     return kind
 
 
 # The result types by name, which libtensor.return_types exports.
-types = {}
+types: dict[str, Any] = {}
 
 
 def rebuild(name, fields, values):

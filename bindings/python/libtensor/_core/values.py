@@ -42,6 +42,7 @@ class Unsupported(Exception):
 
 
 def _set_list(value: Value, items: Any, kept: list[Any]) -> None:
+    made: Any
     kinds = {type(item) for item in items}
     if kinds <= {int, bool} and bool not in kinds:
         value.kind, made = INTS, (c_int64 * len(items))(*items)
@@ -111,7 +112,7 @@ def _borrow_tensor(handle: int | None) -> Tensor | None:
     status = c_new_handle(handle, byref(made))
     if status:
         raise failure(status)
-    return wrap(made.value)  # type: ignore[no-any-return]
+    return wrap(made.value)
 
 
 def borrow_value(value: Value) -> Any:

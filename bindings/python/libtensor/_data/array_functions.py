@@ -9,6 +9,7 @@ from inspect import Parameter, Signature, signature
 from math import pi
 from math import prod as product_of
 from operator import index
+from typing import Any
 
 from .._base import dtypes as _dtypes
 from .._base.dtypes import bool_, complex64, complex128, float32, float64
@@ -44,11 +45,11 @@ def as_array(value, *beside):
 
 def as_arrays(*values):
     """Converts lists and scalars among the values to tensors; the dtype of a scalar does not take part in promotion, as before."""
-    values = [as_array(value, *values) for value in values]
-    first = next((value for value in values if isinstance(value, Tensor)), None)
+    arrays = [as_array(value, *values) for value in values]
+    first = next((value for value in arrays if isinstance(value, Tensor)), None)
     if first is None:
         raise NotThere("no operand is a tensor, and out= is not an array that NumPy can write to")
-    return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in values]
+    return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in arrays]
 
 
 def row(function, parameters, **always):
@@ -65,7 +66,8 @@ def row(function, parameters, **always):
                 found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else value
         return function(**found)
 
-    call.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in names])
+    named: Any = call
+    named.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in names])
     return call
 
 
@@ -550,8 +552,8 @@ TENSORS = frozenset(
         "ldexp",
     ]
 )
-SUMS = {"add": _f.sum, "multiply": prod, "maximum": _f.amax, "minimum": _f.amin, "logical_and": _f.all, "logical_or": _f.any}
-RUNNING = {
+SUMS: dict[str, Any] = {"add": _f.sum, "multiply": prod, "maximum": _f.amax, "minimum": _f.amin, "logical_and": _f.all, "logical_or": _f.any}
+RUNNING: dict[str, Any] = {
     "add": _f.cumsum,
     "multiply": _f.cumprod,
     "maximum": lambda x, dim: _f.cummax(x, dim).values,
@@ -607,7 +609,7 @@ def outer_of(name, a, b, **others):
     return elements(name, a, b, **others)
 
 
-METHODS = {"__call__": elements, "reduce": reduce, "accumulate": accumulate, "outer": outer_of}
+METHODS: dict[str, Any] = {"__call__": elements, "reduce": reduce, "accumulate": accumulate, "outer": outer_of}
 
 
 # Functions that do not accept axis 0 of a tensor without dimensions; all others do.

@@ -1,11 +1,17 @@
 """Arrow's PyCapsule interface for primitive arrays, both ways, and for streams of them (arrow.apache.org/docs/format/CDataInterface)."""
 
+from __future__ import annotations
+
 from ctypes import addressof, c_char_p, c_int, c_void_p, cast, create_string_buffer, py_object
 
 from .._base.errors import failure
 from .._base.library import Cell, bind, called_back, cells, getter
 from .._core.results import wrap
 from .interop import python_function
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 capsule_new = python_function("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
 capsule_pointer = python_function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
@@ -22,7 +28,7 @@ SCHEMA, ARRAY, STREAM = b"arrow_schema", b"arrow_array", b"arrow_array_stream"
 SCHEMA_BYTES, ARRAY_BYTES = 72, 80
 
 # The structs of capsules, by address, while the capsules exist.
-structs = {}
+structs: dict[int, Any] = {}
 
 
 @called_back(None, c_void_p)

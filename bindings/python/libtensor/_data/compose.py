@@ -202,10 +202,6 @@ def _polygamma_(self, n):
 
 _polygamma.__name__ = _polygamma.__qualname__ = "polygamma"
 _polygamma_.__name__ = _polygamma_.__qualname__ = "polygamma_"
-Tensor.nonzero = nonzero
-Tensor.positive = Tensor.__pos__ = positive
-Tensor.unique = unique
-Tensor.unique_consecutive = unique_consecutive
-Tensor.lu = lu
-Tensor.polygamma = _polygamma
-Tensor.polygamma_ = _polygamma_
+for _function in (nonzero, positive, unique, unique_consecutive, lu, _polygamma, _polygamma_):
+    setattr(Tensor, _function.__name__, _function)
+Tensor.__pos__ = positive  # type: ignore[method-assign]

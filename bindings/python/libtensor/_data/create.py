@@ -1,5 +1,7 @@
 """Tensors from Python data: numbers, nested sequences, arrays of other libraries, buffers."""
 
+from __future__ import annotations
+
 from .._base import device as _device
 from .._base import direct as _direct
 from .._base import dtypes as _dtypes
@@ -16,6 +18,10 @@ from .._gen import gen_functions as _f
 from . import dlpack as _dlpack
 from . import interop as _interop
 from .sequence import from_sequence, is_sequence, item
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def is_array(data):
@@ -222,6 +228,9 @@ def legacy(wanted, args, device=None):
 
 class Legacy(type):
     """The type of the legacy classes torch.FloatTensor and others."""
+
+    dtype: Any
+    device: Any
 
     def __call__(cls, *args, device=None):
         device = device or cls.device

@@ -1,5 +1,7 @@
 """DLPack in both directions (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays are exchanged by DLPack."""
 
+from __future__ import annotations
+
 import sys
 
 from .._base import direct as _direct
@@ -10,6 +12,10 @@ from .._gen import gen_functions as _f
 from .arrow import from_arrow
 from .interop import FOREIGN_ORDER, TYPES, View, from_cuda, from_interface, lendable, reachable
 from .sequence import from_sequence
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 VERSION = (1, 1)
 CPU, CUDA, CUDA_HOST = 1, 2, 3
@@ -203,7 +209,7 @@ def find_from_tensor():
     from_tensor = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
 
 
-from_tensor = None  # until NumPy is used
+from_tensor: Any = None  # until NumPy is used
 
 
 def to_numpy(tensor, force=False):

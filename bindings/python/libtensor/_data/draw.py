@@ -1,5 +1,7 @@
 """Drawings of tensors: the cells of a storage, the cells that a tensor covers, and its elements with their cells."""
 
+from __future__ import annotations
+
 import itertools
 import math
 import os
@@ -7,6 +9,10 @@ import os
 from .._base import dtypes as _dtypes
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 CELLS = 14  # cells of a storage that are shown
 ALONG = 8  # elements of a dimension that are shown
@@ -110,7 +116,7 @@ class Part:
 
     def counts(self, limit=100_000):
         """Returns the number of elements in each cell, for the first elements of a large tensor."""
-        found = {}
+        found: dict[int, int] = {}
         for place in first_places(self.sizes, limit):
             found[self.cell(place)] = found.get(self.cell(place), 0) + 1
         return found
@@ -171,9 +177,9 @@ def chosen(length, parts, counts):
     for part, held in zip(parts, counts, strict=True):
         cells = sorted(held)
         kept |= {part.offset} | {*cells[:each]} | {*cells[-each:]}
-    kept = sorted(cell for cell in kept if 0 <= cell < length)
-    row = []
-    for before, cell in zip([-1, *kept], kept, strict=False):
+    shown = sorted(cell for cell in kept if 0 <= cell < length)
+    row: list[int | None] = []
+    for before, cell in zip([-1, *shown], shown, strict=False):
         row += [cell] if cell == before + 1 else [before + 1, cell] if cell == before + 2 else [None, cell]
     return row
 
@@ -199,7 +205,7 @@ def draw_storage(page, y, parts):
     page.text(LEFT, y + 14, f"storage: {length} elements of {kinds}, {parts[0].storage.nbytes()} bytes", "faint")
     at = {cell: LEFT + i * wide + wide / 2 for i, cell in enumerate(row) if cell is not None}
     # Arcs of strides from the offset, the longest on top.
-    steps = {}
+    steps: dict[Any, Any] = {}
     for part in parts:
         for dim, (size, stride) in enumerate(zip(part.sizes, part.strides, strict=True)):
             if size > 1 and stride and part.tensor.numel() and part.offset in at and part.offset + stride in at:
@@ -228,7 +234,7 @@ def draw_storage(page, y, parts):
     if not row:
         page.text(LEFT, base + HIGH / 2, "no cells", "faint")
     y = base + HIGH + 16
-    by_offset = {}
+    by_offset: dict[int, list[str]] = {}
     for part in parts:
         by_offset.setdefault(part.offset, []).append(part.label)
     for level, (offset, labels) in enumerate(sorted(by_offset.items(), reverse=True), 1):
@@ -261,14 +267,14 @@ def draw_grid(page, y, part):
     for words in dims[:-2]:
         page.text(LEFT, y + 10, words, "faint")
         y += 15
-    left = LEFT
+    left: float = LEFT
     if len(dims) > 1:
         page.arrow(f"M{left + 6:g} {y + 40:g}V{y + 34 + high * len(rows) - 4:g}", left + 6, y + 38 + high * len(rows) - 4)
         page.text(left + 14, y + 38 + high * len(rows) / 2, dims[-2], "faint")
         left += len(dims[-2]) * GLYPH * 0.86 + 26
     for first in outer:
         if dims:
-            across = max(wide * len(columns), (len(dims[-1]) + 1) * GLYPH)
+            across: float = max(wide * len(columns), (len(dims[-1]) + 1) * GLYPH)
             page.text(left, y + 14, dims[-1], "faint")
             page.arrow(f"M{left:g} {y + 22:g}H{left + wide * len(columns) - 6:g}", left + wide * len(columns), y + 22, -90)
         else:
@@ -342,7 +348,8 @@ def draw(*tensors, labels=None):
     labels = [f"tensor {i}" if len(tensors) > 1 else "tensor" for i in range(len(tensors))] if labels is None else list(map(str, labels))
     if len(labels) != len(tensors):
         raise ValueError(f"draw: {len(labels)} labels for {len(tensors)} tensors")
-    page, y, groups = Page(), 14, {}
+    page, y = Page(), 14
+    groups: dict[Any, Any] = {}
     for tensor, label, colour in zip(tensors, labels, PALETTE, strict=False):
         page.text(LEFT, y + 12, about(tensor, label), "head")
         y += 20

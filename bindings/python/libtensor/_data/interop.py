@@ -1,5 +1,7 @@
 """Memory shared with other libraries through the array interface and Python's buffer protocol; elements as lists."""
 
+from __future__ import annotations
+
 import ctypes
 import itertools
 import sys
@@ -11,6 +13,10 @@ from .._base.errors import in_name_of
 from .._base.library import SUBINTERPRETER, called_back
 from .._core.modes import is_grad_enabled
 from .._gen import gen_functions as _f
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 TYPES = {
     _dtypes.bool_: "|b1",
@@ -86,7 +92,7 @@ class Buffer:
 
 
 # Owners of memory that tensors share, by the context that C receives, until the last such tensor is freed.
-owners = {}
+owners: dict[int, Any] = {}
 contexts = itertools.count(1)  # not NULL
 
 

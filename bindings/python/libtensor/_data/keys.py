@@ -1,10 +1,16 @@
 """Converts the key of x[...] to values that the library accepts: sequences and arrays become tensors."""
 
+from __future__ import annotations
+
 from .._base import dtypes as _dtypes
 from .._base.warnings import warn
 from .._core.tensor import Tensor
 from . import create as _create
 from .sequence import is_sequence
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 KNOWN = {bool, type(None), type(Ellipsis)}
 
@@ -67,6 +73,7 @@ def forwards(tensor, key):
         raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
     taken, reversed, rest = [slice(None)] * tensor.dim(), [], []
     dim = 0
+    k: Any
     for k in parts:
         if backwards(k):
             places = range(tensor.shape[dim])[k]

@@ -22,4 +22,4 @@ def qscheme(tensor):
     return NAMES[_f.qscheme(tensor)]
 
 
-Tensor.qscheme = qscheme
+Tensor.qscheme = qscheme  # type: ignore[method-assign]

@@ -1,5 +1,7 @@
 """Conversion of items of nested sequences other than Python numbers, lists and tuples."""
 
+from __future__ import annotations
+
 import ctypes
 import sys
 
@@ -8,6 +10,10 @@ from .._base.direct import OF_SEQUENCE, function
 from .._base.warnings import warn_once
 from .._core.convert import NUMBERS
 from .._core.tensor import Tensor
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 PLAIN = {list, tuple}
 UNKNOWN, SEQUENCES, ALONE = range(3)  # kinds of the other items at a depth: unknown, sequences, numbers
@@ -21,7 +27,7 @@ def is_sequence(value):
         return True
     if isinstance(value, (Tensor, dict, str, bytes)) or type(value) in NUMBERS:
         return False
-    return bool(getattr(value, "ndim", 1)) and bool(is_c_sequence(value))
+    return bool(getattr(value, "ndim", True)) and bool(is_c_sequence(value))
 
 
 def elements(value):
@@ -42,7 +48,9 @@ SLOW_LIST = (
 )
 
 
-ARRAYS, SCALARS = {}, {}  # the dtype for a NumPy dtype, None without one, and for the class of its scalars
+# The dtype for a NumPy dtype, None without one, and for the class of its scalars.
+ARRAYS: dict[Any, Any] = {}
+SCALARS: dict[type, Any] = {}
 
 
 def dtype_of(numpy_dtype):
@@ -75,7 +83,7 @@ def of_scalar(value):
 def of_numpy(value):
     """Returns the dtype of a NumPy number and its Python number; None for other values."""
     found = getattr(value, "dtype", None)
-    if found is None or getattr(value, "ndim", 1) or not isinstance(getattr(found, "name", None), str):
+    if found is None or getattr(value, "ndim", True) or not isinstance(getattr(found, "name", None), str):
         return None
     base = BASES.get(found.kind)
     dtype = _dtypes.NAMES.get(found.name)

@@ -14,7 +14,7 @@ def register(package):
     if not hasattr(package, "register"):
         return  # versions before 3.2 have no register function
 
-    class Controller(package.LibController):
+    class Controller(package.LibController):  # type: ignore[name-defined]  # of a package that may be absent
         user_api = internal_api = "libtensor"
         filename_prefixes = ("libtensor.so",)
         check_symbols = ("tensor_get_num_threads",)

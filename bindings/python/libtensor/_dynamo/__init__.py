@@ -1,6 +1,7 @@
 """Private names of torch.compile that packages use, without effect: libtensor has no compiler (torch.compiler)."""
 
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 from .._inert import identity, refuse
 from ..compiler import (
@@ -18,7 +19,8 @@ from . import config, eval_frame, exc, external_utils, utils
 from .eval_frame import OptimizedModule
 
 disallow_in_graph = forbid_in_graph = run = dont_skip_tracing = disable_nested_graph_breaks = allow_in_graph
-guard_failures, orig_code_map = {}, {}
+guard_failures: dict[Any, Any] = {}
+orig_code_map: dict[Any, Any] = {}
 patch_dynamo_config = config.patch
 
 

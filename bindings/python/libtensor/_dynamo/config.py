@@ -2,6 +2,7 @@
 
 import sys
 from types import ModuleType
+from typing import Any
 
 from .._inert import Settings
 
@@ -11,6 +12,7 @@ optimize_ddp = allow_unspec_int_on_nn_module = force_parameter_static_shapes = c
 cache_size_limit = recompile_limit = 8
 accumulated_cache_size_limit = accumulated_recompile_limit = 256
 log_level = None
+patch: Any  # of the class of the module
 
 
 class Config(ModuleType, Settings):

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 
-counters = defaultdict(Counter)
+counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 
 def is_compile_supported(device_type):

@@ -15,7 +15,7 @@ def chunk_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, ra
 
     @wraps(func)
     def chunked(*args: Any, **kwargs: Any) -> Any:
-        size = Mapping(func, in_dims, out_dims, args).size  # type: ignore[no-untyped-call]
+        size = Mapping(func, in_dims, out_dims, args).size
         return vmap(func, in_dims, out_dims, randomness, chunk_size=max(1, -(-size // chunks)))(*args, **kwargs)
 
     return chunked

@@ -16,12 +16,12 @@ class TransformType(Enum):
 
 def is_batchedtensor(tensor: Tensor) -> bool:
     """Returns whether a tensor has a batch dimension that vmap hides."""
-    return vmap_level(tensor) > 0  # type: ignore[no-any-return]
+    return vmap_level(tensor) > 0
 
 
 def is_gradtrackingtensor(tensor: Tensor) -> bool:
     """Returns whether a tensor has a tangent at a level of forward-mode differentiation."""
-    return jvp_level(tensor) > 0  # type: ignore[no-any-return]
+    return jvp_level(tensor) > 0
 
 
 def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
@@ -36,9 +36,9 @@ def maybe_get_level(tensor: Tensor) -> int:
 
 def _add_batch_dim(tensor: Tensor, in_dim: int, level: int) -> Tensor:
     """Returns a tensor whose dimension `in_dim` is hidden at a level of vmap."""
-    return vmap_wrap(tensor, in_dim, level)  # type: ignore[no-any-return]
+    return vmap_wrap(tensor, in_dim, level)
 
 
 def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
     """Returns a tensor with the dimension that a level of vmap hides at `out_dim`."""
-    return vmap_unwrap(tensor, out_dim, level)  # type: ignore[no-any-return]
+    return vmap_unwrap(tensor, out_dim, level)

@@ -62,7 +62,8 @@ def _find_tied(model: Module) -> dict[str, list[str]]:
 
 def _split(model: Module, is_detached: bool) -> tuple[Module, dict[str, Any], dict[str, Any], dict[str, list[str]]]:
     """Returns a copy of a module without memory, its parameters and buffers by name, and the further names of tied ones."""
-    params, buffers = dict(model.named_parameters()), dict(model.named_buffers())
+    params: dict[str, Any] = dict(model.named_parameters())
+    buffers = dict(model.named_buffers())
     if is_detached:
         params = {name: p.detach() for name, p in params.items()}
     return copy.deepcopy(model).to("meta"), params, buffers, _find_tied(model)

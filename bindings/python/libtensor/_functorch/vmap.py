@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.tensor import Tensor
-from .._gen.gen_functions import vmap_maps  # type: ignore[attr-defined]
+from .._gen.gen_functions import vmap_maps
 from .._gradients import vmap as _vmap
 from .._gradients.function_levels import Batch
 from .._gradients.vmap import leaves, refilled, spread
@@ -20,12 +20,12 @@ def restore_vmap(func: Callable[..., Any], in_dims: Any, batch_size: int, random
     the structure of their batch dimensions, None for results that are not batched."""
 
     def batched(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        with Batch((batch_size, randomness)) as batch:  # type: ignore[no-untyped-call]
-            given = batch.wrap(leaves(args), spread(in_dims, args))  # type: ignore[no-untyped-call]
-            output = func(*refilled(args, given), **kwargs)  # type: ignore[no-untyped-call]
-            pairs = [batch.unwrap(t) for t in leaves(output)]  # type: ignore[no-untyped-call]
+        with Batch((batch_size, randomness)) as batch:
+            given = batch.wrap(leaves(args), spread(in_dims, args))
+            output = func(*refilled(args, given), **kwargs)
+            pairs = [batch.unwrap(t) for t in leaves(output)]
         values, dims = ([pair[i] for pair in pairs] for i in range(2))
-        return refilled(output, values), refilled(output, dims)  # type: ignore[no-untyped-call]
+        return refilled(output, values), refilled(output, dims)
 
     return batched
 
@@ -52,7 +52,7 @@ def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, bat
 def _process_batched_inputs(in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]) -> tuple[int, list[Any], list[Any], TreeSpec]:
     """Returns the batch size, the batch dimension of each leaf of the arguments, the leaves, and their structure. Raises ValueError for dimensions
     that do not fit."""
-    mapping = _vmap.Mapping(func, in_dims, 0, args)  # type: ignore[no-untyped-call]
+    mapping = _vmap.Mapping(func, in_dims, 0, args)
     return mapping.size, mapping.dims, *tree_flatten(args)
 
 

@@ -1,6 +1,7 @@
 """Forward-mode derivatives of custom functions that only have a backward."""
 
 from threading import local
+from typing import Any
 
 from .._core.modes import enable_grad, inference_mode, is_grad_enabled
 from .._core.tensor import Tensor
@@ -51,7 +52,8 @@ def owned(t, running):
 
 def graph_leaves(tensors, visited=()):
     """Returns the nodes at the ends of the graphs of tensors, except for visited nodes and the nodes before them."""
-    seen, waiting = set(visited), [edge_of(t)[0] for t in tensors if t.requires_grad]
+    seen = set(visited)
+    waiting: list[Any] = [edge_of(t)[0] for t in tensors if t.requires_grad]
     while waiting:
         node = waiting.pop()
         if node is None or node in seen:
@@ -98,8 +100,8 @@ def pushed(function, number, args):
         slopes = products(live, [args[i] for i in tangents], list(tangents.values()), recorded)
     slopes = {id(t): slope for t, slope in zip(live, slopes, strict=True) if slope is not None}
     whole = [t if valued else cut(t) for t in outputs]
-    whole = tuple(_f.jvp_wrap(w, slopes[id(t)], number) if id(t) in slopes else w for t, w in zip(outputs, whole, strict=True))
-    return whole if isinstance(made, tuple) else whole[0]
+    wrapped = tuple(_f.jvp_wrap(w, slopes[id(t)], number) if id(t) in slopes else w for t, w in zip(outputs, whole, strict=True))
+    return wrapped if isinstance(made, tuple) else wrapped[0]
 
 
 def products(outputs, inputs, tangents, recorded):

@@ -2,6 +2,7 @@
 
 from collections import namedtuple
 from ctypes import c_int64, c_uint32
+from typing import Any
 
 from .._base.library import getter
 from .._core.modes import no_grad
@@ -195,7 +196,8 @@ def by_rule(cls, base, info, dims, args):
     rule = Rule(cls, info, dims)
     methods = ("forward", "setup_context", "backward", *(() if cls.jvp is base.jvp else ("jvp",)))
     namespace = {"generate_vmap_rule": True, "__module__": cls.__module__, **{name: staticmethod(getattr(rule, name)) for name in methods}}
-    output = type("Vmapped" + cls.__name__, (base,), namespace).apply(*args)
+    made: Any = type("Vmapped" + cls.__name__, (base,), namespace)
+    output = made.apply(*args)
     return output, rule.out_dims if isinstance(output, tuple) else rule.out_dims[0]
 
 
@@ -203,7 +205,8 @@ class Rule:
     """The methods of a Function for the batches of a vmap, derived from its methods for single elements."""
 
     def __init__(self, cls, info, in_dims):
-        self.cls, self.info, self.in_dims, self.out_dims = cls, info, in_dims, None
+        self.cls, self.info, self.in_dims = cls, info, in_dims
+        self.out_dims: Any = None
 
     def forward(self, *args):
         with Batch(self.info) as batch:

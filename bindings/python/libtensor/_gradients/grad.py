@@ -1,5 +1,7 @@
 """The autograd methods and attributes of Tensor, and the functions of libtensor.autograd."""
 
+from __future__ import annotations
+
 from itertools import count
 from threading import local
 
@@ -9,6 +11,15 @@ from .._base.warnings import warn
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .nodes import GradientEdge, leaf, node_of
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+if TYPE_CHECKING:
+    Extended = Tensor
+else:
+    Extended = object
 
 
 class Evaluating(local):
@@ -55,7 +66,7 @@ def undeletable(name, instead):
 
 
 @extends(Tensor)
-class Tensor:
+class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the imported class
     @property
     def requires_grad(self):
         """Whether operations on the tensor are added to the autograd graph."""
@@ -185,8 +196,8 @@ class Runs(local):
     """The innermost backward pass of the thread: whether it computes gradients of given inputs only, its callbacks, and its number."""
 
     choose = False
-    callbacks = None  # outside of backward passes
-    number = None  # the number of the backward pass
+    callbacks: Any = None  # outside of backward passes
+    number: int | None = None  # the number of the backward pass
 
 
 runs = Runs()
@@ -240,7 +251,7 @@ def in_batches(outputs, inputs, grad_outputs, retain_graph, **others):
             )
     if not sizes:
         raise RuntimeError("grad(): is_grads_batched=True requires grad_outputs, whose first dimension is the batch")
-    n = sizes.pop()
+    n: Any = sizes.pop()
     keep = [True] * (n - 1) + [retain_graph]
     rows = [grad(outputs, inputs, [b if b is None else b[k] for b in batches], retain_graph=keep[k], **others) for k in range(n)]
     return tuple(None if column[0] is None else _f.stack(column) for column in zip(*rows, strict=True))

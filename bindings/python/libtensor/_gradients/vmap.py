@@ -1,5 +1,7 @@
 """vmap, and functions on nested structures (tuples, lists, deques and dicts) of tensors."""
 
+from __future__ import annotations
+
 from collections import deque
 from copy import copy
 from functools import wraps
@@ -8,18 +10,22 @@ from .._core.tensor import Tensor
 from .._data.random import default as default_generator
 from .._gen import gen_functions as _f
 
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
 # ----------------------------------------------------------------------------------------------------- nested tensors
 
 
 def mapped(change, tree, *others):
     """Returns a structure with each leaf replaced by `change` of it and the corresponding leaves of `others`."""
     if isinstance(tree, dict):
-        made = copy(tree)  # keeps what the dictionary has besides items, such as the default of a defaultdict
+        items: Any = copy(tree)  # keeps what the dictionary has besides items, such as the default of a defaultdict
         for k, v in tree.items():
-            made[k] = mapped(change, v, *(other[k] for other in others))
-        return made
+            items[k] = mapped(change, v, *(other[k] for other in others))
+        return items
     if isinstance(tree, (tuple, list, deque)):
-        made = [mapped(change, *items) for items in zip(tree, *others, strict=True)]
+        made = [mapped(change, *row) for row in zip(tree, *others, strict=True)]
         if isinstance(tree, deque):
             return deque(made, tree.maxlen)
         return type(tree)._make(made) if hasattr(tree, "_make") else type(tree)(made)
@@ -28,7 +34,7 @@ def mapped(change, tree, *others):
 
 def leaves(tree):
     """Returns the leaves of a structure, tensors and other values, in order."""
-    found = []
+    found: list[Any] = []
     mapped(found.append, tree)
     return found
 
@@ -187,7 +193,7 @@ def results_of(steps, func, in_dims, out_dims, randomness, args, kwargs):
 
 
 # Functions that replace the steps of vmap, for packages with their classes of batched values: set by _functorch/vmap.py.
-replaced = None
+replaced: Any = None
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):

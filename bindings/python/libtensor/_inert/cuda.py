@@ -1,5 +1,7 @@
 """Names of torch.cuda that libtensor does not support, which torch.cuda loads on first access."""
 
+from typing import Any
+
 from . import refuse
 
 ROOT = __name__.partition(".")[0] + ".cuda"
@@ -37,6 +39,7 @@ def _is_in_bad_fork():
     return False
 
 
+_function: Any
 for _function in (ipc_collect, get_sync_debug_mode, set_sync_debug_mode, _is_compiled, _is_in_bad_fork):
     _function.__module__ = ROOT
     NAMED[_function.__name__] = _function

@@ -1,5 +1,7 @@
 """The backend of einops for tensors, which einops finds among the subclasses of its AbstractBackend."""
 
+from typing import Any
+
 from einops._backends import AbstractBackend
 
 from .._core.tensor import Tensor
@@ -7,7 +9,7 @@ from .._data.dlpack import from_numpy
 from .._gen import gen_functions as _f
 
 # Functions that reduce several dimensions at once, by einops' names; prod reduces one after the other.
-REDUCTIONS = {"min": _f.amin, "max": _f.amax, "sum": _f.sum, "mean": _f.mean, "any": _f.any, "all": _f.all}
+REDUCTIONS: dict[str, Any] = {"min": _f.amin, "max": _f.amax, "sum": _f.sum, "mean": _f.mean, "any": _f.any, "all": _f.all}
 
 
 class Backend(AbstractBackend):

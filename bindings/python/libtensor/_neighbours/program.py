@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from io import open_code
 from os.path import abspath, dirname, realpath
 from pkgutil import get_importer
+from typing import NoReturn
 
 from .._base.library import __version__ as libtensor_version
 from .as_torch import VERSION, install_as_torch
@@ -32,7 +33,7 @@ class Program:
         self.code, self.attributes = code, attributes
 
 
-def fail(why, status=2):
+def fail(why: str, status: int = 2) -> NoReturn:
     print(f"{sys.executable} -m libtensor: {why}", file=sys.stderr)
     sys.exit(status)
 
@@ -63,7 +64,7 @@ def from_module(name):
         fail(f"Error while finding module specification for {name!r} ({type(error).__name__}: {error})", 1)
     if spec is None:
         fail(f"No module named {name}", 1)
-    sys.argv[0] = spec.origin
+    sys.argv[0] = str(spec.origin)
     return from_spec(spec)
 
 

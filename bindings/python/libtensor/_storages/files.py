@@ -1,5 +1,7 @@
 """save and load: PyTorch's file formats; .npy and .npz, NumPy's."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import os
@@ -20,6 +22,10 @@ from .pickling import Survey, skipping
 from .serialize import as_read
 from .structure import Decoder
 from .unpickling import Restricted, allowed, in_python3, loader_of, read_archive, read_stream, refusal
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class UnpicklingError(pickle.UnpicklingError, RuntimeError):
@@ -417,7 +423,7 @@ def decode(text, tensors, restore):
     try:
         return Decoder(text, tensors, restore).value
     except RecursionError as error:
-        found = [error]
+        found: list[Any] = [error]
 
     def run():
         try:

@@ -12,6 +12,7 @@ import warnings
 from multiprocessing import AuthenticationError, current_process, parent_process, util
 from multiprocessing.connection import Client, Listener, wait
 from multiprocessing.reduction import recv_handle, send_handle
+from typing import Any
 
 TRIES = 100
 LAST = -1000  # of the exit functions of multiprocessing: runs after queues are flushed
@@ -43,7 +44,8 @@ class Office:
     """The descriptors of this process that wait for receivers."""
 
     def __init__(self):
-        self.lock, self.handing, self.waiting, self.number, self.listener = threading.Lock(), threading.Lock(), {}, 0, None
+        self.lock, self.handing, self.waiting, self.number = threading.Lock(), threading.Lock(), {}, 0
+        self.listener: Any = None
 
     def send(self, descriptor):
         with self.lock:

@@ -1,5 +1,7 @@
 """Pickles of objects and the storages that they refer to, in PyTorch's file format."""
 
+from __future__ import annotations
+
 import io
 import struct
 import sys
@@ -17,6 +19,10 @@ from .._gen import gen_functions as _f
 from . import locations, rebuild
 from .serialize import parameters, parts
 from .typed_storage import LEGACY
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 CLASSES = {dtype: name + "Storage" for name, dtype in LEGACY.items() if not name.startswith("QUInt4") and not name.startswith("QUInt2")}
 STEP = 16  # bytes: storages are split at multiples of the largest element
@@ -70,8 +76,10 @@ class Survey:
     """
 
     def __init__(self, obj, pickle_module, protocol, compact, legacy):
-        self.compact, self.legacy, self.kept, self.again, self.earlier = compact, legacy, {}, compact, None
-        self.containers = {}
+        self.compact, self.legacy, self.again = compact, legacy, compact
+        self.kept: dict[Any, Any] = {}
+        self.earlier: Any = None
+        self.containers: dict[Any, Any] = {}
         self.data = self.run(obj, pickle_module, protocol)
         for kept in self.kept.values():
             if not compact or kept.whole:
@@ -192,7 +200,7 @@ class Survey:
             offset = max(offset - kept.begin // tensor.dtype.itemsize, 0)
         place = Stored(storage, tensor.dtype), offset, size, stride
         if tensor.is_quantized:
-            scheme, *values = _dtypes.NAMES[str(_f.qscheme(tensor)).removeprefix("torch.")], *parameters(tensor)
+            scheme, values = _dtypes.NAMES[str(_f.qscheme(tensor)).removeprefix("torch.")], parameters(tensor)
             if kept.dtype is None and self.known:
                 raise NotImplementedError(
                     f"save(): the storage of a tensor of {tensor.dtype} is shared with a saved tensor of another dtype; clone() one of them"
@@ -257,7 +265,7 @@ BY_NAME = frozenset((_dtypes.dtype, _dtypes.memory_format, _dtypes.qscheme))
 def saver_of(pickle_module):
     """Returns the pickler class that saves objects, derived from the one of a module such as pickle."""
 
-    class Saver(pickle_module.Pickler):
+    class Saver(pickle_module.Pickler):  # type: ignore[name-defined]  # the base class is an argument
         def __init__(self, file, protocol, survey):
             super().__init__(file, protocol=protocol)
             self.survey, self.containers = survey, survey.legacy

@@ -1,11 +1,17 @@
 """Pickling and copying."""
 
+from __future__ import annotations
+
 from .._base import overrides as _overrides
 from .._base.dtypes import sparse_bsr, sparse_coo, sparse_csr, strided
 from .._base.errors import wrong_type
 from .._core.tensor import Tensor, as_leaf, as_object, with_names
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def packed(tensor):
@@ -29,7 +35,7 @@ def parts(tensor):
     return [_f.ccol_indices(tensor), _f.row_indices(tensor), _f.values(tensor)]
 
 
-def whole(tensor, reduce):
+def whole(tensor: Any, reduce: Any) -> tuple[Any, ...]:
     """Returns the reduced form of a tensor with its names, class, requires_grad and attributes; `reduce` returns that of the elements."""
     with _overrides.disabled():
         made = reduce(tensor)
@@ -40,7 +46,7 @@ def whole(tensor, reduce):
     return *((as_leaf, made) if tensor.requires_grad else made), tensor.__dict__ or None
 
 
-def reduce(tensor):
+def reduce(tensor: Any) -> tuple[Any, ...]:
     if tensor.layout is not strided:
         coalesced = _f.is_coalesced(tensor) if tensor.layout is sparse_coo else None
         return rebuild_sparse, (tensor.layout, [part.detach() for part in parts(tensor)], tuple(tensor.shape), coalesced)
@@ -60,7 +66,7 @@ def reduce(tensor):
     return rebuild, (data, tuple(tensor.shape), stride, tensor.dtype, str(tensor.device))
 
 
-def lazily(tensor, reduce):
+def lazily(tensor: Any, reduce: Any) -> tuple[Any, ...]:
     """Returns the reduced form of a conjugated or negated view; `reduce` returns that of its memory."""
     conj, neg = tensor.is_conj(), tensor.is_neg()
     plain = as_read(tensor.detach(), conj, neg)

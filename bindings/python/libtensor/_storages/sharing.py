@@ -1,5 +1,7 @@
 """Tensors and storages in shared memory, sent to other processes as file descriptors."""
 
+from __future__ import annotations
+
 import os
 import sys
 from weakref import WeakValueDictionary
@@ -9,6 +11,10 @@ from .._core.owner import UntypedStorage
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from . import serialize as _serialize
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 registered = False
 
@@ -43,7 +49,7 @@ def movable(storage):
         return False
 
 
-def reduce_storage(storage):
+def reduce_storage(storage: Any) -> tuple[Any, ...]:
     if not movable(storage):
         return storage.__reduce__()
     _f.storage_share_memory_(storage)
@@ -86,7 +92,7 @@ def rebuild_storage(descriptor, nbytes):
         os.close(fd)
 
 
-def send(tensor):
+def send(tensor: Any) -> tuple[Any, ...]:
     """Reduces a tensor for pickling to another process. Raises RuntimeError for a non-leaf tensor that requires grad."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(

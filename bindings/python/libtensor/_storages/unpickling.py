@@ -1,5 +1,7 @@
 """Objects of the pickles in PyTorch's files: any objects, or only those of allowed classes."""
 
+from __future__ import annotations
+
 import _compat_pickle
 import codecs
 import collections
@@ -19,6 +21,10 @@ from .._gen import gen_functions as _f
 from . import rebuild
 from .pickling import LEGACY_VERSION, MAGIC_NUMBER
 from .typed_storage import typed
+
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SourceChangeWarning(Warning):
@@ -99,7 +105,7 @@ def same_source(kind, file, source):
 def loader_of(pickle_module):
     """Returns the unpickler class that loads any object, derived from the one of a module such as pickle."""
 
-    class Loader(pickle_module.Unpickler):
+    class Loader(pickle_module.Unpickler):  # type: ignore[name-defined]  # the base class is an argument
         def __init__(self, file, opened, **options):
             super().__init__(file, **options)
             self.opened = opened
@@ -116,7 +122,7 @@ def loader_of(pickle_module):
 
 
 # Functions and classes that the program has allowed, by their name in pickles.
-allowed = {}
+allowed: dict[str, Any] = {}
 
 
 def name_of(value):
@@ -199,6 +205,8 @@ class Restricted(pickle._Unpickler):
     """An unpickler that imports and calls only names that tensors need, and allowed ones."""
 
     dispatch = dict(pickle._Unpickler.dispatch)
+    proto: int
+    stack: list[Any]
 
     def __init__(self, file, opened, **options):
         super().__init__(file, **options)

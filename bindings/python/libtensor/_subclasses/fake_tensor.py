@@ -1,6 +1,11 @@
 """Names of tensors without elements that PyTorch's compiler traces with; libtensor has tensors on the device meta."""
 
+from typing import Any
+
 from .._inert import refuse
+
+FakeTensor: Any
+FakeTensorMode: Any
 
 __all__ = ["is_fake", "unset_fake_temporarily"]
 

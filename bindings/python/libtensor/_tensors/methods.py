@@ -1,5 +1,7 @@
 """Methods of Tensor that use other parts of the package."""
 
+from __future__ import annotations
+
 import copy
 import sys
 from numbers import Number
@@ -26,8 +28,15 @@ from .._storages import serialize as _serialize
 from .._storages import sharing as _sharing
 from .._storages import typed_storage as _typed_storage
 
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+
 VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")  # of the array API standard
 PACKAGE = __name__.partition(".")[0]
+
+if TYPE_CHECKING:
+    Extended = Tensor
+else:
+    Extended = object
 
 
 def itself(tensor):
@@ -64,7 +73,7 @@ def part(operator):
 
 
 @extends(Tensor)
-class Tensor:
+class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the imported class
     def __new__(cls, *args, device=None):
         made = _create.legacy(None, args, device)
         return made if cls is Tensor else given_to(cls, made)
@@ -219,12 +228,12 @@ class Tensor:
     mH = property(part(_f.mH), doc="A view of a batch of matrices: the conjugate transposes.")
     real = property(
         lambda self: _f.real(self) if self.is_complex() else self,
-        lambda self, value: _f.real(self).copy_(_create.as_tensor(value)),
+        lambda self, value: _f.real(self).copy_(_create.as_tensor(value)),  # type: ignore[arg-type]  # the result is ignored
         doc="A view of the real parts; the tensor itself for a real dtype.",
     )
     imag = property(
         part(_f.imag),
-        lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)),
+        lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)),  # type: ignore[arg-type]  # the result is ignored
         doc="A view of the imaginary parts. Raises an error for a real dtype.",
     )
 

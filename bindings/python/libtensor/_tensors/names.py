@@ -1,5 +1,7 @@
 """Names of dimensions: None for a dimension without a name, an ellipsis for the dimensions that a list does not mention."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from .._base.errors import in_name_of, wrong_type
@@ -8,7 +10,14 @@ from .._core.convert import sequence
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 
+TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
+
 _unflatten = _f.unflatten
+
+if TYPE_CHECKING:
+    Extended = Tensor
+else:
+    Extended = object
 
 
 def listed(names, function):
@@ -42,7 +51,7 @@ def others(tensor, names, changes, function):
 
 
 @extends(Tensor)
-class Tensor:
+class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the imported class
     @property
     def names(self):
         """The names of the dimensions, None for a dimension without a name. Assignment renames them."""

@@ -3,6 +3,7 @@
 import sys
 from functools import wraps
 from numbers import Number
+from typing import Any
 
 from .._base import direct as _direct
 from .._base import overrides as _overrides
@@ -26,6 +27,8 @@ NARROW = (int8, int16, uint8)  # integer dtypes that are not indices in PyTorch
 
 class Count(int):
     """The number of elements; when called like PyTorch's method `size`, the sizes or one of them."""
+
+    sizes: Any
 
     def __new__(cls, array):
         made = super().__new__(cls, array.numel())

@@ -42,11 +42,11 @@ def result_type(*arrays_and_dtypes):
     """Returns the dtype to which tensors, dtypes and Python numbers are promoted. Zero-dimensional tensors count as all others; integers
     with floats, which the standard leaves undefined, are promoted as in PyTorch. Raises ValueError without a tensor or dtype.
     """
-    arrays_and_dtypes = [_dtypes.of_type(x) or x if x.__hash__ else x for x in arrays_and_dtypes]  # accepts NumPy's dtypes as well
-    known = [x if isinstance(x, _dtypes.dtype) else x.dtype for x in arrays_and_dtypes if isinstance(x, (Tensor, _dtypes.dtype))]
+    given = [_dtypes.of_type(x) or x if x.__hash__ else x for x in arrays_and_dtypes]  # accepts NumPy's dtypes as well
+    known = [x if isinstance(x, _dtypes.dtype) else x.dtype for x in given if isinstance(x, (Tensor, _dtypes.dtype))]
     if not known:
         raise ValueError("result_type(): at least one tensor or dtype is required, to which Python scalars are promoted")
-    numbers = [number(x, "result_type", "arrays_and_dtypes") for x in arrays_and_dtypes if not isinstance(x, (Tensor, _dtypes.dtype))]
+    numbers = [number(x, "result_type", "arrays_and_dtypes") for x in given if not isinstance(x, (Tensor, _dtypes.dtype))]
     return reduce(with_number, numbers, reduce(_f.promote_types, known))
 
 
@@ -54,12 +54,12 @@ def promoted(function, *operands):
     """Returns the operands as tensors of their promoted dtype."""
     if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) == 1:
         return operands
-    operands = [number(x, function, f"x{i}") for i, x in enumerate(operands, 1)]
-    tensors = [x for x in operands if isinstance(x, Tensor)]
+    given = [number(x, function, f"x{i}") for i, x in enumerate(operands, 1)]
+    tensors = [x for x in given if isinstance(x, Tensor)]
     if not tensors:
-        raise TypeError(f"{function}(): one operand must be a tensor, not {' and '.join(type(x).__name__ for x in operands) or 'none at all'}")
-    dtype = result_type(*operands)
-    return [x.to(dtype) if isinstance(x, Tensor) else filled(x, dtype, tensors[0].device, function) for x in operands]
+        raise TypeError(f"{function}(): one operand must be a tensor, not {' and '.join(type(x).__name__ for x in given) or 'none at all'}")
+    dtype = result_type(*given)
+    return [x.to(dtype) if isinstance(x, Tensor) else filled(x, dtype, tensors[0].device, function) for x in given]
 
 
 def filled(value, dtype, device, function):
@@ -108,7 +108,7 @@ class finfo(_dtypes.finfo):
 
     def __init__(self, type, /):
         super().__init__(dtype_of(type, "finfo"))
-        self.dtype = self._dtype
+        self.dtype = self._dtype  # type: ignore[assignment]  # torch.finfo has the name
 
 
 class iinfo(_dtypes.iinfo):
@@ -116,4 +116,4 @@ class iinfo(_dtypes.iinfo):
 
     def __init__(self, type, /):
         super().__init__(dtype_of(type, "iinfo"))
-        self.dtype = self._dtype
+        self.dtype = self._dtype  # type: ignore[assignment]  # torch.iinfo has the name

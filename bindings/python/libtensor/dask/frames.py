@@ -1,6 +1,7 @@
 """Serialization of tensors between processes: a header, and the bytes of the elements in memory order."""
 
 from math import prod
+from typing import Any
 
 from .._base.dtypes import named, strided, uint8
 from .._core.tensor import Tensor
@@ -21,7 +22,7 @@ def parts(tensor):
             sent = _f.narrow(sent, dim, 0, 1)
     order = sent.dim_order()
     sent = _f.permute(sent, order).contiguous().cpu()
-    header = {"dtype": tensor.dtype.name, "shape": tuple(tensor.shape), "sent": tuple(sent.shape), "order": order}
+    header: dict[str, Any] = {"dtype": tensor.dtype.name, "shape": tuple(tensor.shape), "sent": tuple(sent.shape), "order": order}
     header |= {"device": str(tensor.device), "requires_grad": tensor.requires_grad}
     if not sent.numel():
         return header, memoryview(b"")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import Size, Tensor, digamma, lgamma, xlogy
-from .._gen.gen_functions import dirichlet_grad as _dirichlet_grad  # type: ignore[attr-defined]
-from .._gen.gen_functions import sample_dirichlet as _sample_dirichlet  # type: ignore[attr-defined]
+from .._gen.gen_functions import dirichlet_grad as _dirichlet_grad
+from .._gen.gen_functions import sample_dirichlet as _sample_dirichlet
 from ..nn.functional import one_hot
 from . import constraints
 from .exp_family import ExponentialFamily

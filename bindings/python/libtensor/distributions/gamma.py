@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import Generator, Size, Tensor, as_tensor, digamma, finfo, lgamma, no_grad, xlogy
-from .._gen.gen_functions import standard_gamma as _standard_gamma  # type: ignore[attr-defined]
+from .._gen.gen_functions import standard_gamma as _standard_gamma
 from ..special import gammainc
 from . import constraints
 from .exp_family import ExponentialFamily

@@ -1,5 +1,7 @@
 """Exported programs: export() records the operators of a module, save() and load() write and read PyTorch's .pt2 files."""
 
+from typing import Any
+
 from .._inert import refuse
 from .dims import Dim, ShapesCollection, dims
 from .exporter import export, save
@@ -12,7 +14,7 @@ __all__ += ["dims", "export", "load", "register_dataclass", "save"]
 WHY = "parts of programs and modules of other forms are not supported; use torch.export.export"
 
 
-def register_dataclass(cls, *, serialized_type_name=None):
+def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
     """Does nothing: dataclasses are not inputs of exported programs."""
 
 

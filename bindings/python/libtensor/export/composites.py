@@ -264,7 +264,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     elif var.shape != input.shape and input.shape[:-1] == var.shape:
         var = var.unsqueeze(-1)
     var = var.clamp(min=eps)
-    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    loss: Tensor = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss

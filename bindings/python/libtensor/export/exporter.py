@@ -28,7 +28,7 @@ def _list_state(module: Any) -> tuple[dict[str, tuple[str, Tensor]], dict[str, b
     """Returns the parameters and buffers of a module by the names of their placeholders, and which buffers are persistent."""
     if not isinstance(module, Module):
         return {}, {}
-    state = {f"p_{_clean(name)}": (name, value) for name, value in module.named_parameters(remove_duplicate=False)}
+    state: dict[str, tuple[str, Tensor]] = {f"p_{_clean(name)}": (name, value) for name, value in module.named_parameters(remove_duplicate=False)}
     buffers = dict(module.named_buffers(remove_duplicate=False))
     state |= {f"b_{_clean(name)}": (name, value) for name, value in buffers.items()}
     kept = set(module.state_dict())
@@ -180,8 +180,8 @@ def export(
         recordings, symbols, Sizes(symbols, samples), state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules
     )
     tensors = dict([*state.values(), *recordings[0].constants.values()])
-    samples = write_samples(args, kwargs)
-    return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, samples))), text, samples)
+    example = write_samples(args, kwargs)
+    return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, example))), text, example)
 
 
 def save(

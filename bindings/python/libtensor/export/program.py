@@ -6,6 +6,7 @@ import ctypes
 import io
 import json
 import os
+from collections.abc import Collection
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_void_p
 from typing import Any
 
@@ -22,7 +23,7 @@ from .._storages.files import is_path, read, readable
 from .._storages.files import load as load_tensors
 from ..nn import Module, Parameter
 from ..utils import _pytree
-from .signature import ExportGraphSignature, read_signature, show_graph
+from .signature import ExportGraphSignature, InputKind, read_signature, show_graph
 
 __all__ = ["ExportedProgram", "load"]
 
@@ -49,7 +50,7 @@ c_lists = {name: bind(f"tensor_program_{name}", c_void_p, POINTER(POINTER(Descri
 program_free = getter("tensor_program_free", c_int32, c_void_p)
 
 
-def check(status):
+def check(status: int) -> None:
     if status:
         raise failure(status)
 
@@ -106,7 +107,8 @@ class Program:
         """Returns the tensor of state `index`."""
         handle = c_void_p()
         check(c_tensor(self._h, index, byref(handle)))
-        return wrap(handle.value)
+        tensor: Tensor = wrap(handle.value)
+        return tensor
 
     def run(self, *inputs: Any) -> list[Any]:
         """Returns the outputs of the program for its flat inputs."""
@@ -121,12 +123,12 @@ class Program:
 class ExportedModule(Module):
     """The module of an exported program: it is called with the arguments of the exported module, and returns its results."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, unsaved: Collection[str | None] = ()):
         super().__init__()
         self.__dict__["_program"] = program
         for i, item in enumerate(program.state):
             *folders, name = item.name.split(".")
-            owner: Module = self
+            owner: Any = self
             for folder in folders:
                 if folder not in owner._modules:
                     owner.add_module(folder, Module())
@@ -134,7 +136,7 @@ class ExportedModule(Module):
             if item.shape == "parameter":
                 owner.register_parameter(name, Parameter(program.tensor(i), requires_grad=False))
             else:
-                owner.register_buffer(name, program.tensor(i), persistent=item.shape == "buffer")
+                owner.register_buffer(name, program.tensor(i), persistent=item.shape == "buffer" and item.name not in unsaved)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         program = self.__dict__["_program"]
@@ -170,18 +172,23 @@ class ExportedProgram:
 
     def module(self, check_guards: bool = True) -> ExportedModule:
         """Returns a module that runs the program without autograd. `check_guards` is ignored: inputs are always checked."""
-        return ExportedModule(self._program)
+        return ExportedModule(self._program, self._list_unsaved())
 
     @property
     def state_dict(self) -> dict[str, Tensor]:
         """The parameters and persistent buffers."""
-        names = {spec.target for spec in self.graph_signature.input_specs if spec.kind == "buffer" and not spec.persistent}
+        names = self._list_unsaved()
         return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape != "constant" and x.name not in names}
+
+    def _list_unsaved(self) -> set[str | None]:
+        """Returns the names of the buffers that are not persistent."""
+        return {spec.target for spec in self.graph_signature.input_specs if spec.kind is InputKind.BUFFER and not spec.persistent}
 
     @property
     def constants(self) -> dict[str, Tensor]:
-        """The tensors that are neither parameters nor buffers."""
-        return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape == "constant"}
+        """The tensors that are neither parameters nor persistent buffers."""
+        names = self._list_unsaved()
+        return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape == "constant" or x.name in names}
 
     @property
     def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:

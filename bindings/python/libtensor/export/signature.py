@@ -210,7 +210,7 @@ def value_of(arg: dict[str, Any]) -> Any:
 def show_size(size: dict[str, Any]) -> str:
     if "as_int" in size:
         return str(size["as_int"])
-    text = size["as_expr"]["expr_str"]
+    text: str = size["as_expr"]["expr_str"]
     return text.split("'")[1] if text.startswith("Symbol('") else text
 
 

@@ -31,7 +31,7 @@ class _Evaluator:
         if node not in self.known:
             first, second = node.args
             if isinstance(node.target, AtenOverload):
-                self.known[node] = (self.other.sizes(self.order[first]) or ())[second]  # type: ignore[index]
+                self.known[node] = (self.other.sizes(self.order[first]) or ())[second]
             else:
                 self.known[node] = node.target(*(self.number(x) if isinstance(x, Node) else x for x in node.args))
         return self.known[node]
@@ -88,7 +88,7 @@ def run_equals(first: Recording, function: Callable[..., Any], state: dict[str, 
     return False
 
 
-def _list_samples(symbols: list[Symbol]) -> Iterator[tuple[Symbol | None, list[int]]]:
+def _list_samples(symbols: list[Symbol]) -> Iterator[tuple[Symbol, list[int]]]:
     """Returns the sizes to try for each symbol alone: in each list until the function accepts one."""
     for symbol in symbols:
         most = symbol.most

@@ -183,7 +183,7 @@ def _loss(name: str, *extra: str) -> None:
     def apply(call: Call, *args: Any, **kwargs: Any) -> Any:
         bound = inspect.signature(getattr(functional(), name)).bind(*args, **kwargs)
         bound.apply_defaults()
-        given = bound.arguments
+        given: dict[str, Any] = bound.arguments
         if given.get("weight") is not None:
             raise NotImplementedError(f"{name}: weight is not known as an operator of ATen, which TorchDispatchMode and make_fx need")
         input, target = given["input"], given["target"]

@@ -210,7 +210,7 @@ class OpOverload:
         return self
 
     @property
-    def _schema(self) -> str:
+    def _schema(self) -> Any:
         return str(self.schema)
 
     def name(self) -> str:

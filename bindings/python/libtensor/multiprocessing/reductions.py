@@ -13,15 +13,15 @@ __all__ = ["init_reductions", "reduce_storage", "reduce_tensor"]
 
 def init_reductions() -> None:
     """Makes multiprocessing send tensors and storages as shared memory."""
-    _sharing.register()  # type: ignore[no-untyped-call]
+    _sharing.register()
 
 
 def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     """Returns the pickle of a tensor for another process, whose storage moves to shared memory. Raises RuntimeError for a tensor with a
     grad_fn."""
-    return _sharing.send(tensor)  # type: ignore[no-any-return, no-untyped-call]
+    return _sharing.send(tensor)
 
 
 def reduce_storage(storage: UntypedStorage) -> tuple[Any, ...]:
     """Returns the pickle of a storage for another process. The storage moves to shared memory."""
-    return _sharing.reduce_storage(storage)  # type: ignore[no-any-return, no-untyped-call]
+    return _sharing.reduce_storage(storage)

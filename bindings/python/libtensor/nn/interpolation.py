@@ -33,12 +33,16 @@ def _scaled(name):
 
     elif name == "upsample":
 
-        def function(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+        def function(  # type: ignore[misc]
+            input, size=None, scale_factor=None, mode="nearest", align_corners=None
+        ):
             return inner(input, *_given(name, input, size=size, scale_factor=scale_factor), mode, align_corners)
 
     else:
 
-        def function(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+        def function(  # type: ignore[misc]
+            input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False
+        ):
             return inner(input, *_given(name, input, size=size, scale_factor=scale_factor), mode, align_corners, recompute_scale_factor, antialias)
 
     function.__name__ = function.__qualname__ = name

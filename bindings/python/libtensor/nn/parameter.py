@@ -242,4 +242,4 @@ def is_lazy(param: object) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-plain(Parameter)  # type: ignore[no-untyped-call]
+plain(Parameter)

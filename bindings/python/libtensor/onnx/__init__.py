@@ -1,6 +1,7 @@
 """Names of the export to ONNX, which is not supported."""
 
 import enum
+from typing import Any
 
 from .._inert import refuse
 
@@ -35,16 +36,16 @@ class OnnxExporterError(RuntimeError):
     """The class of errors of an export."""
 
 
-def is_in_onnx_export():
+def is_in_onnx_export() -> bool:
     """Returns False: nothing is exported."""
     return False
 
 
-def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_version: int) -> None:
     """Does nothing: nothing is exported."""
 
 
-def unregister_custom_op_symbolic(symbolic_name, opset_version):
+def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
     """Does nothing: nothing is exported."""
 
 

@@ -1,11 +1,14 @@
 """Decorators of functions that an export to ONNX would call."""
 
+from collections.abc import Callable
+from typing import Any
+
 from .._inert import identity, refuse
 
 _onnx_unsupported = None
 
 
-def parse_args(*descriptors):
+def parse_args(*descriptors: Any) -> Callable[..., Any]:
     """Returns a decorator that returns the function."""
     return identity
 

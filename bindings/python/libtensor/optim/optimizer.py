@@ -42,7 +42,7 @@ required = _RequiredParameter()
 
 def typename(value: Any) -> str:
     """Returns the name of the type of a value; for a tensor that of its legacy type."""
-    return str(_typename(value))  # type: ignore[no-untyped-call]
+    return str(_typename(value))
 
 
 def register_optimizer_step_pre_hook(hook: _Hook) -> RemovableHandle:

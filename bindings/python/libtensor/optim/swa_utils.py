@@ -16,7 +16,8 @@ from .._data.lists import foreach_lerp_
 from ..nn import Module
 from ..nn.modules.batchnorm import _BatchNorm
 from ._lists import Tensors
-from .lr_scheduler import LRScheduler, _for_groups
+from ._lr_base import _for_groups
+from .lr_scheduler import LRScheduler
 from .optimizer import Optimizer
 
 __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]

@@ -121,7 +121,7 @@ class Recalling(TorchDispatchMode):
 
     def __enter__(self) -> Any:
         self._positions: dict[Any, int] = defaultdict(int)
-        return super().__enter__()  # type: ignore[no-untyped-call]
+        return super().__enter__()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -6,7 +6,7 @@ CUDA_HOME = CUDNN_HOME = ROCM_HOME = SYCL_HOME = None
 IS_HIP_EXTENSION = False
 
 
-def is_ninja_available():
+def is_ninja_available() -> bool:
     """Returns False: extensions are not supported."""
     return False
 

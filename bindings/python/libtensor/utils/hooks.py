@@ -159,4 +159,4 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
             warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.", stacklevel=3)
 
 
-_publish(globals(), ["RemovableHandle"])  # type: ignore[no-untyped-call]
+_publish(globals(), ["RemovableHandle"])

@@ -1,5 +1,7 @@
 """Dynamic quantization of modules, and the names of static quantization and quantization-aware training, which are not supported."""
 
+from typing import Any
+
 from ..._inert import refuse
 from ...nn import Identity
 from .dynamic import default_dynamic_qconfig, per_channel_dynamic_qconfig, quantize_dynamic
@@ -13,7 +15,7 @@ WHY = (
 class QuantStub(Identity):
     """Returns its input: marks where a converted module would quantize it."""
 
-    def __init__(self, qconfig=None):
+    def __init__(self, qconfig: Any = None) -> None:
         super().__init__()
         if qconfig:
             self.qconfig = qconfig

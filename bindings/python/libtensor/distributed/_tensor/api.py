@@ -1,5 +1,5 @@
 """The earlier name of torch.distributed.tensor."""
 
-from . import DTensor, distribute_module, distribute_tensor
+from ..tensor import DTensor, distribute_module, distribute_tensor
 
 __all__ = ["DTensor", "distribute_module", "distribute_tensor"]

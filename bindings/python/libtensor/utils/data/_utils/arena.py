@@ -105,14 +105,14 @@ class Packer:
 
     def reduce_tensor(self, tensor: Tensor) -> tuple[Any, ...]:
         if tensor.requires_grad and not tensor.is_leaf:
-            return _sharing.send(tensor)  # type: ignore[no-untyped-call, no-any-return]
-        return _serialize.whole(tensor, self.reduce_elements)  # type: ignore[no-untyped-call, no-any-return]
+            return _sharing.send(tensor)
+        return _serialize.whole(tensor, self.reduce_elements)
 
     def reduce_elements(self, tensor: Tensor) -> tuple[Any, ...]:
         if tensor.layout is not strided or tensor.is_quantized or tensor.device.type != "cpu" or not tensor.numel():
-            return _serialize.reduce(tensor)  # type: ignore[no-untyped-call, no-any-return]
+            return _serialize.reduce(tensor)
         if tensor.is_conj() or tensor.is_neg():
-            return _serialize.lazily(tensor, self.reduce_elements)  # type: ignore[no-untyped-call, no-any-return]
+            return _serialize.lazily(tensor, self.reduce_elements)
         storage, offset, stride = tensor.untyped_storage(), tensor.storage_offset(), tensor.stride()
         size, itemsize = tuple(tensor.shape), tensor.dtype.itemsize
         extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))

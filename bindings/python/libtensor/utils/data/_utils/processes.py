@@ -27,7 +27,7 @@ class Workers:
     """Worker processes with a connection to each. `work` is passed to each of them."""
 
     def __init__(self, context: Any, count: int, base_seed: int, work: Any) -> None:
-        _sharing.register()  # type: ignore[no-untyped-call]
+        _sharing.register()
         self.owner = os.getpid()
         self.channels: list[channel.Channel] = []
         self.processes: list[Any] = []
