@@ -102,7 +102,7 @@ def test_modules_are_named_by_text_only_where_the_package_finds_them_by_name():
         "distributed/__init__.py",
         "utils/checkpoint.py",
         "utils/__init__.py",
-        "utils/_pytree.py",
+        "utils/_pytree_nodes.py",
     }
 
 
