@@ -19,9 +19,10 @@ enum {
 enum { LT_GROUP = 32, LT_GROUPS = 8, LT_BLOCK = LT_GROUP * LT_GROUPS };
 
 // LT_BLOCK activations, rounded to integers from -127 to 127 with a scale for each group of
-// LT_GROUP, and sums of the integers: of each group times its scale, and of halves of groups.
+// LT_GROUP, and sums of the integers: of each group times its scale, and of halves of groups. Pairs
+// has the integers again: the first halves of groups g and g + 4, and then the second ones.
 typedef struct {
-  int8_t values[LT_BLOCK];
+  int8_t values[LT_BLOCK], pairs[LT_BLOCK];
   float scales[LT_GROUPS], sums[LT_GROUPS];
   int16_t halves[2 * LT_GROUPS];
 } lt_activations;

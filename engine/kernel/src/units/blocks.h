@@ -32,6 +32,7 @@ void round_group(const float *x, int64_t n, int g, lt_activations *to) {
     memcpy(&bits, &turned, sizeof bits);
     const int8_t integer = int8_t(bits);
     to->values[LT_GROUP * g + i] = integer;
+    to->pairs[64 * (g % 4) + 32 * (i / 16) + 16 * (g / 4) + i % 16] = integer;
     sums[i / 16] += integer;
   }
   to->scales[g] = finite ? (some ? most / 127 : 0) : __builtin_nanf("");
@@ -107,6 +108,7 @@ struct Nibbles {
   static constexpr int32_t kType = kNumber;
   static constexpr bool kOffset = kType == LT_Q4_1 || kType == LT_Q5_1;
   static constexpr bool kFifth = kType == LT_Q5_0 || kType == LT_Q5_1;
+  static constexpr bool kPaired = !kFifth;
   static constexpr int kHead = kOffset ? 4 : 2, kBytes = kHead + (kFifth ? 4 : 0) + 16;
   const uint8_t *p;
   __m256 scales;
@@ -124,6 +126,12 @@ struct Nibbles {
     const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bits), bits);
     return _mm256_or_si256(four, _mm256_and_si256(set, _mm256_set1_epi8(16)));
   }
+  // The bytes of groups g and g + 4.
+  LT_INLINE __m256i pair(int g) const {
+    const uint8_t *q = p + (g + 1) * kBytes - 16;
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)q)),
+                                   _mm_loadu_si128((const __m128i *)(q + 4 * kBytes)), 1);
+  }
   LT_INLINE __m256i products(int, __m256i w, __m256i a) const { return fours(pairs(w, a)); }
   LT_INLINE __m256 lack(const lt_activations *a, __m256, __m256 sum) const {
     const __m256 offsets = kOffset ? halves_of<kBytes>(p + 2)
@@ -133,6 +141,7 @@ struct Nibbles {
 };
 
 struct EightBits {
+  static constexpr bool kPaired = false;
   static constexpr int kType = LT_Q8_0;
   const uint8_t *p;
   __m256 scales;
@@ -144,6 +153,7 @@ struct EightBits {
 
 template <int32_t kNumber>
 struct Nested {
+  static constexpr bool kPaired = false;
   static constexpr int32_t kType = kNumber;
   const uint8_t *p;
   __m256 scales, offsets;
@@ -170,6 +180,7 @@ struct Nested {
 };
 
 struct SixBits {
+  static constexpr bool kPaired = false;
   static constexpr int kType = LT_Q6_K;
   const uint8_t *p;
   __m256 scales;
@@ -220,23 +231,54 @@ struct Sums {
   }
   LT_INLINE void add(const uint8_t *p, const lt_activations *a, int64_t step) {
     const W w(p);
-    alignas(32) float factors[R][LT_GROUPS];
+    __m256 factors[R];
     unrolled<R>([&](int r) __attribute__((always_inline)) {
-      const __m256 f = _mm256_mul_ps(w.scales, _mm256_loadu_ps(a[r * step].scales));
-      _mm256_store_ps(factors[r], f);
-      rest[r] = w.lack(a + r * step, f, rest[r]);
+      factors[r] = _mm256_mul_ps(w.scales, _mm256_loadu_ps(a[r * step].scales));
+      rest[r] = w.lack(a + r * step, factors[r], rest[r]);
     });
+    if constexpr (W::kPaired)
+      add_pairs(w, a, step, factors);
+    else
+      add_groups(w, a, step, factors);
+  }
+
+  LT_INLINE float total(int r) const {
+    return sum_of(_mm256_add_ps(_mm256_add_ps(even[r], odd[r]), rest[r]));
+  }
+
+ private:
+  // A group at a time.
+  LT_INLINE void add_groups(const W &w, const lt_activations *a, int64_t step,
+                            const __m256 *factors) {
+    alignas(32) float each[R][LT_GROUPS];
+    unrolled<R>([&](int r)
+                    __attribute__((always_inline)) { _mm256_store_ps(each[r], factors[r]); });
     unrolled<LT_GROUPS>([&](int g) __attribute__((always_inline)) {
       const __m256i integers = w.integers(g);
       unrolled<R>([&](int r) __attribute__((always_inline)) {
         const __m256i sums = w.products(g, integers, bytes_at(a[r * step].values + LT_GROUP * g));
         __m256 &to = g & 1 ? odd[r] : even[r];
-        to = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), _mm256_broadcast_ss(&factors[r][g]), to);
+        to = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), _mm256_broadcast_ss(&each[r][g]), to);
       });
     });
   }
-  LT_INLINE float total(int r) const {
-    return sum_of(_mm256_add_ps(_mm256_add_ps(even[r], odd[r]), rest[r]));
+
+  // Groups g and g + 4, each in half a register, at a time.
+  LT_INLINE void add_pairs(const W &w, const lt_activations *a, int64_t step,
+                           const __m256 *factors) {
+    unrolled<LT_GROUPS / 2>([&](int g) __attribute__((always_inline)) {
+      const __m256i both = w.pair(g), mask = _mm256_set1_epi8(15);
+      const __m256i low = _mm256_and_si256(both, mask);
+      const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), mask);
+      unrolled<R>([&](int r) __attribute__((always_inline)) {
+        const int8_t *x = a[r * step].pairs + 2 * LT_GROUP * g;
+        const __m256i sums =
+            fours(_mm256_add_epi16(pairs(low, bytes_at(x)), pairs(high, bytes_at(x + LT_GROUP))));
+        const __m256 factor = _mm256_permutevar_ps(factors[r], _mm256_set1_epi32(g));
+        __m256 &to = g & 1 ? odd[r] : even[r];
+        to = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sums), factor, to);
+      });
+    });
   }
 };
 
