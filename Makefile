@@ -415,6 +415,7 @@ bench: setup ## Timings compared with NumPy, and with PyTorch if it is installed
 	$(PYTHON) examples/bench/calls.py
 	$(PYTHON) examples/bench/sparse.py
 	$(PYTHON) examples/bench/models.py
+	$(PYTHON) examples/bench/gguf.py
 
 lint: tools $(LIB) $(VENV)/installed $(VENV)/tests bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
 	@.ci/lint
