@@ -1,45 +1,26 @@
 """Dynamic quantization: layers with quantized weights, whose input is quantized at each call."""
 
-import copy
+from __future__ import annotations
 
-from ... import finfo, float32, float64, int64, nn, qint8, quantize_per_channel, quantize_per_tensor, zeros
+import copy
+from typing import Any
+
+from ... import nn, qint8
+from .qconfig import QConfigDynamic, default_dynamic_qconfig, per_channel_dynamic_qconfig
 
 __all__ = ["QConfigDynamic", "default_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic"]
 
 
-class QConfigDynamic:
-    """How weights are quantized: symmetrically, with one scale, or with one for each row."""
-
-    def __init__(self, name, per_channel):
-        self._name, self._per_channel = name, per_channel
-
-    def weight(self, weight):
-        """Returns a float32 weight as qint8: the largest magnitude, of all elements or of a row, is 127.5 scales."""
-        scales = (weight.abs().flatten(1).amax(1) if self._per_channel else weight.abs().amax()) / 127.5
-        scales = scales.clamp(min=finfo(float32).eps)
-        if self._per_channel:
-            return quantize_per_channel(weight, scales.to(float64), zeros(len(scales), dtype=int64), 0, qint8)
-        return quantize_per_tensor(weight, scales.item(), 0, qint8)
-
-    def __repr__(self):
-        return self._name
-
-    def __deepcopy__(self, _):
-        return self
-
-
-default_dynamic_qconfig = QConfigDynamic("default_dynamic_qconfig", False)
-per_channel_dynamic_qconfig = QConfigDynamic("per_channel_dynamic_qconfig", True)
-
-
-def list_mappings():
+def list_mappings() -> dict[Any, Any]:
     """Returns the classes of layers that quantize_dynamic converts, and those it converts them to."""
     from ..nn.quantized import dynamic
 
     return {nn.Linear: dynamic.Linear, nn.LSTM: dynamic.LSTM}
 
 
-def quantize_dynamic(model, qconfig_spec=None, dtype=qint8, mapping=None, inplace=False):
+def quantize_dynamic(
+    model: nn.Module, qconfig_spec: Any = None, dtype: Any = qint8, mapping: dict[Any, Any] | None = None, inplace: bool = False
+) -> nn.Module:
     """Returns a copy of a model, or the model with `inplace`, in evaluation mode, whose Linear and LSTM layers have qint8 weights.
 
     `qconfig_spec` is a set of classes and names of submodules, or a dict of these with default_dynamic_qconfig, per_channel_dynamic_qconfig
@@ -65,11 +46,11 @@ def quantize_dynamic(model, qconfig_spec=None, dtype=qint8, mapping=None, inplac
     return model
 
 
-def _config_of(module, name, parents, spec):
+def _config_of(module: nn.Module, name: str, parents: Any, spec: dict[Any, Any]) -> Any:
     return spec.get(name, spec.get(type(module), parents))
 
 
-def _convert(module, prefix, parents, spec, mapping):
+def _convert(module: nn.Module, prefix: str, parents: Any, spec: dict[Any, Any], mapping: dict[Any, Any]) -> None:
     """Converts the submodules of a module."""
     for name, child in module.named_children():
         config = _config_of(child, prefix + name, parents, spec)

@@ -1,6 +1,10 @@
 """Parameters of linear layers with quantized weights."""
 
-from ..... import qint8, quantize_per_tensor, zeros
+from __future__ import annotations
+
+from typing import Any
+
+from ..... import Tensor, qint8, quantize_per_tensor, zeros
 from .....nn import Module
 from .....ops import quantized as _ops
 
@@ -10,28 +14,37 @@ class LinearPackedParams(Module):
 
     _version = 3
 
-    def __init__(self, dtype=qint8):
+    def __init__(self, dtype: Any = qint8) -> None:
         super().__init__()
         if dtype is not qint8:
             raise NotImplementedError(f"LinearPackedParams: dtype {dtype} is not supported; use qint8")
         self.dtype = dtype
         self.set_weight_bias(quantize_per_tensor(zeros(1, 1), 1.0, 0, qint8), None)
 
-    def set_weight_bias(self, weight, bias):
+    def set_weight_bias(self, weight: Tensor, bias: Tensor | None) -> None:
         """Replaces the weight and the bias."""
         self._packed_params = _ops.linear_prepack(weight, None if bias is None else bias.detach())
 
-    def _weight_bias(self):
+    def _weight_bias(self) -> Any:
         return _ops.linear_unpack(self._packed_params)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return x
 
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         destination[prefix + "dtype"] = self.dtype
         destination[prefix + "_packed_params"] = self._weight_bias()
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         key = prefix + "_packed_params"
         if key not in state_dict:
             missing_keys.append(key)
@@ -39,5 +52,5 @@ class LinearPackedParams(Module):
         self.dtype = state_dict.get(prefix + "dtype", qint8)
         self.set_weight_bias(*state_dict[key])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return repr(self._weight_bias())

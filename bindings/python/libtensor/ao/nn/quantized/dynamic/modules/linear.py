@@ -1,8 +1,12 @@
 """Linear layers with quantized weights and a floating-point input."""
 
-from ...... import nn, qint8, tensor, zeros
+from __future__ import annotations
+
+from typing import Any
+
+from ...... import Tensor, nn, qint8, tensor, zeros
 from ......ops import quantized as _ops
-from .....quantization.dynamic import default_dynamic_qconfig
+from .....quantization.qconfig import default_dynamic_qconfig
 from ...modules.linear import LinearPackedParams
 
 
@@ -19,30 +23,30 @@ class Linear(nn.Module):
     _version = 4
     _FLOAT_MODULE = nn.Linear
 
-    def __init__(self, in_features, out_features, bias_=True, dtype=qint8):
+    def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = qint8) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.scale, self.zero_point = 1.0, 0  # of a result, which is not quantized
         self._packed_params = LinearPackedParams(dtype)
         self.set_weight_bias(default_dynamic_qconfig.weight(zeros(out_features, in_features)), zeros(out_features) if bias_ else None)
 
-    def set_weight_bias(self, weight, bias):
+    def set_weight_bias(self, weight: Tensor, bias: Tensor | None) -> None:
         """Replaces the quantized weight and the bias."""
         self._packed_params.set_weight_bias(weight, bias)
 
-    def weight(self):
+    def weight(self) -> Any:
         """Returns the quantized weight."""
         return self._packed_params._weight_bias()[0]
 
-    def bias(self):
+    def bias(self) -> Any:
         """Returns the bias, or None."""
         return self._packed_params._weight_bias()[1]
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return _ops.linear_dynamic(x, self._packed_params._packed_params, reduce_range=True)
 
     @classmethod
-    def from_float(cls, mod, use_precomputed_fake_quant=False):
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Returns the layer of a torch.nn.Linear, whose attribute qconfig selects how the weight is quantized."""
         if type(mod) is not cls._FLOAT_MODULE:
             raise TypeError(f"Linear.from_float: the module must be a torch.nn.Linear, not {type(mod).__name__}")
@@ -51,24 +55,33 @@ class Linear(nn.Module):
         made.set_weight_bias(config.weight(mod.weight.detach().float()), mod.bias)
         return made
 
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "scale"], destination[prefix + "zero_point"] = tensor(self.scale), tensor(self.zero_point)
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         for name, convert in (("scale", float), ("zero_point", int)):
             if prefix + name in state_dict:
                 setattr(self, name, convert(state_dict[prefix + name]))
             elif strict:
                 missing_keys.append(prefix + name)
 
-    def _get_name(self):
+    def _get_name(self) -> str:
         return "DynamicQuantizedLinear"
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}, qscheme={self.weight().qscheme()}"
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self._get_name()}({self.extra_repr()})"

@@ -1,21 +1,34 @@
 """Recurrent layers with quantized weights and a floating-point input."""
 
-from ...... import cat, nn, qint8, stack, zeros
+from __future__ import annotations
+
+from typing import Any
+
+from ...... import Tensor, cat, nn, qint8, stack, zeros
 from ......ops import quantized as _ops
-from .....quantization.dynamic import default_dynamic_qconfig
+from .....quantization.qconfig import default_dynamic_qconfig
 
 
 class PackedParameter(nn.Module):
     """The packed weights of one direction of a layer: of its input, and of its hidden state."""
 
-    def __init__(self, param):
+    def __init__(self, param: Any) -> None:
         super().__init__()
         self.param = param
 
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         destination[prefix + "param"] = tuple(_ops.linear_unpack(packed) for packed in self.param)
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         if prefix + "param" not in state_dict:
             missing_keys.append(prefix + "param")
             return
@@ -35,7 +48,17 @@ class LSTM(nn.Module):
     _version = 2
     _FLOAT_MODULE = nn.LSTM
 
-    def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, dtype=qint8):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: Any = qint8,
+    ) -> None:
         super().__init__()
         if dtype is not qint8:
             raise NotImplementedError(f"LSTM: dtype {dtype} is not supported; use qint8")
@@ -44,14 +67,14 @@ class LSTM(nn.Module):
         directions = 2 if bidirectional else 1
         sizes = [input_size if i < directions else directions * hidden_size for i in range(num_layers * directions)]
 
-        def packed(columns):
+        def packed(columns: int) -> Any:
             weight = default_dynamic_qconfig.weight(zeros(4 * hidden_size, columns))
             return _ops.linear_prepack(weight, zeros(4 * hidden_size) if bias else None)
 
         self._all_weight_values = nn.ModuleList([PackedParameter((packed(n), packed(hidden_size))) for n in sizes])
 
     @classmethod
-    def from_float(cls, mod, use_precomputed_fake_quant=False):
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Returns the layer of a torch.nn.LSTM, whose attribute qconfig selects how the weights are quantized."""
         if type(mod) is not cls._FLOAT_MODULE:
             raise TypeError(f"LSTM.from_float: the module must be a torch.nn.LSTM, not {type(mod).__name__}")
@@ -63,14 +86,14 @@ class LSTM(nn.Module):
             layer, reverse = divmod(i, 2) if mod.bidirectional else (i, 0)
             suffix = f"_l{layer}" + "_reverse" * reverse
 
-            def packed(kind, suffix=suffix):
+            def packed(kind: str, suffix: str = suffix) -> Any:
                 weight, bias = getattr(mod, f"weight_{kind}{suffix}"), getattr(mod, f"bias_{kind}{suffix}") if mod.bias else None
                 return _ops.linear_prepack(config.weight(weight.detach().float()), None if bias is None else bias.detach())
 
             parameter.param = (packed("ih"), packed("hh"))
         return made
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Any, hx: Any = None) -> tuple[Tensor, tuple[Tensor, ...]]:
         if not hasattr(input, "dim") or input.dim() != 3:
             raise NotImplementedError("LSTM: the input must be a tensor of three dimensions; packed sequences are not supported")
         x = input.transpose(0, 1) if self.batch_first else input
@@ -90,7 +113,7 @@ class LSTM(nn.Module):
         result = x.transpose(0, 1) if self.batch_first else x
         return result, tuple(stack(part) for part in zip(*states, strict=True))
 
-    def _run(self, x, state, weights, reverse):
+    def _run(self, x: Tensor, state: Any, weights: Any, reverse: int) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Returns the outputs of one direction of a layer, and its last state."""
         gates, (h, c), outputs = _ops.linear_dynamic(x, weights[0], reduce_range=True), state, []
         for step in reversed(gates.unbind(0)) if reverse else gates.unbind(0):
@@ -100,13 +123,13 @@ class LSTM(nn.Module):
             outputs.append(h)
         return stack(outputs[::-1] if reverse else outputs), (h, c)
 
-    def _get_name(self):
+    def _get_name(self) -> str:
         return "DynamicQuantizedLSTM"
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         defaults = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
         changed = [f", {name}={getattr(self, name)}" for name, default in defaults.items() if getattr(self, name) != default]
         return f"{self.input_size}, {self.hidden_size}" + "".join(changed)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self._get_name()}({self.extra_repr()})"
