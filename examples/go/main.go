@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"os"
 
-	_ "github.com/libtensor/libtensor/engine/autograd"  // gradients
+	"github.com/libtensor/libtensor/engine/autograd"
 	_ "github.com/libtensor/libtensor/engine/composite" // operators that are written with others
 	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
 	"github.com/libtensor/libtensor/engine/device"
@@ -36,15 +36,15 @@ func descend(x, y, slope, offset *tensor.Tensor) error {
 	miss := s.Sub(s.Add(s.Mul(x, slope), offset), y)
 	loss := s.Div(s.Sum(s.Mul(miss, miss)), s.Int(x.Numel()))
 	s.Do(func() error {
-		return recorded.Backward([]*tensor.Tensor{loss}, []*tensor.Tensor{nil}, ops.NoBool, false, nil)
+		return autograd.Backward(recorded, []*tensor.Tensor{loss}, []*tensor.Tensor{nil}, ops.NoBool, false, nil)
 	})
 	for _, leaf := range []*tensor.Tensor{slope, offset} {
-		gradient := s.Step(func() (*tensor.Tensor, error) { return recorded.Grad(leaf) })
+		gradient := s.Step(func() (*tensor.Tensor, error) { return autograd.Grad(recorded, leaf) })
 		s.Do(func() error {
 			_, err := plain.Add(leaf, leaf, gradient, dtype.FloatScalar(-0.5)) // the first argument is the output
 			return err
 		})
-		s.Do(func() error { return recorded.SetGrad(leaf, nil) })
+		s.Do(func() error { return autograd.SetGrad(recorded, leaf, nil) })
 	}
 	return s.Err
 }
@@ -58,7 +58,7 @@ func fit(rounds int) (slope, offset float64, err error) {
 	leaves := [2]*tensor.Tensor{}
 	for i := range leaves {
 		leaves[i] = s.Track(plain.Zeros(nil, nil, dtype.Float64, tensor.Strided, device.Host))
-		s.Do(func() error { return recorded.SetRequiresGrad(leaves[i], true) })
+		s.Do(func() error { return autograd.SetRequiresGrad(recorded, leaves[i], true) })
 	}
 	for range rounds {
 		s.Do(func() error { return descend(x, y, leaves[0], leaves[1]) })
