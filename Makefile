@@ -60,7 +60,7 @@ endif
 
 # The suites of make test, and those that make test-all adds, both in the order in which they start: the longest first.
 QUICK := python go node c operators docs laws-sample ci
-SLOW := laws python-slow cuda packages go-exhaustive sanitized cuda-laws install walkthrough c-asan models digits cuda-devices python-asan
+SLOW := laws python-slow cuda packages go-exhaustive sanitized cuda-laws install walkthrough c-asan amx models digits cuda-devices python-asan
 
 .PHONY: help compilers demo digits models attention service site fits test test-all ready test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
@@ -313,6 +313,11 @@ suite-c-asan: setup
 
 suite-operators: setup
 	$(SUITE) $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
+
+test-amx: suite-amx ## Products, convolutions, attention and recurrences with emulated tile registers of AMX
+
+suite-amx: setup
+	$(SUITE) $(PACKAGE) $(ENGINE) capi/test/emulated -- env PYTHON=$(PYTHON) capi/test/emulated "$(TAGS)"
 
 test-install: suite-install suite-packages ## Programs built against an installed prefix (cc, pkg-config, CMake); the contents of each package; the README's commands
 

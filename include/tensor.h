@@ -11253,8 +11253,8 @@ TENSOR_API tensor_status tensor_set_float32_matmul_precision(const char *precisi
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_get_float32_matmul_precision(char **out);
 
-// Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
-// variable LIBTENSOR_CPU can select a lower one.
+// Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx. The environment
+// variable LIBTENSOR_CPU can select a lower one than the default, which is not amx, or amx.
 //
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_cpu_tier(char **out);

@@ -13952,8 +13952,8 @@ export function setFloat32MatmulPrecision(precision: string): void;
  */
 export function getFloat32MatmulPrecision(): string;
 /**
- * Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
- * variable LIBTENSOR_CPU can select a lower one.
+ * Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx. The environment
+ * variable LIBTENSOR_CPU can select a lower one than the default, which is not amx, or amx.
  */
 export function cpuTier(): string;
 /**

@@ -10,7 +10,8 @@ import "github.com/libtensor/libtensor/engine/tensor"
 // With Slopes it computes the backward pass: Given is the gradient of Hidden; Last and LastCell are the gradients of the final states, and are
 // overwritten with those of the initial states. Slopes are the gradients of the gates' sums. For a GRU a fourth comes first, that of the states' part
 // of the last gate. Previous are the states before each step.
-// All are contiguous and of one dtype, float32 or float64.
+// All are contiguous and of one dtype, float32 or float64, except that without Slopes, Weight can have a dtype that RoundsProducts, if the others are of
+// float32.
 type Recurrence struct {
 	Cell                    string
 	X, H, C, Weight, Bias   *tensor.Tensor

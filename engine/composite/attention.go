@@ -36,7 +36,7 @@ func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tenso
 		a.scale = *scale
 	}
 	laid := a.likeQuery(grouped)
-	a.inFloat(q.DType().Compute(), dropout == 0 && q.Device().Type == device.CPU && q.Sizes()[q.Dim()-2] <= backend.FewQueries && c.Plain(q, k, v, mask))
+	a.inFloat(q.DType().Compute(), dropout == 0 && q.Device().Type == device.CPU && backend.ReadsStored(q.DType(), q.Sizes()[q.Dim()-2]) && c.Plain(q, k, v, mask))
 	if grouped {
 		a.group()
 	}
@@ -93,10 +93,10 @@ func (a *attention) likeQuery(grouped bool) bool {
 	return len(q) <= 4 && len(k) == len(q) && slices.Equal(k[:len(k)-1], v[:len(v)-1]) && first >= 0 && slices.Equal(q[:first], k[:first])
 }
 
-// inFloat casts the operands to the compute dtype d, and converts the mask to one that is added. With few queries, keys and values are read in
-// the dtype that they are stored in.
-func (a *attention) inFloat(d dtype.DType, few bool) {
-	if a.query = a.Cast(a.query, d); !few {
+// inFloat casts the operands to the compute dtype d, and converts the mask to one that is added. Keys and values can be read in the dtype that they are
+// stored in.
+func (a *attention) inFloat(d dtype.DType, stored bool) {
+	if a.query = a.Cast(a.query, d); !stored {
 		a.key, a.value = a.Cast(a.key, d), a.Cast(a.value, d)
 	}
 	switch {

@@ -3,6 +3,8 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -25,6 +27,7 @@ type network struct {
 	*scope
 	cells                string
 	biases, twice, train bool
+	plain                bool // whether no operand has a gradient or belongs to a transform
 	dropout              float64
 	layers               int64
 	batches              []int64 // the rows of each step
@@ -183,6 +186,7 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 	}
 	d := data.DType()
 	wide := d.Compute()
+	n.plain = n.C.Plain(append([]*tensor.Tensor{data, begin.h, begin.c}, n.params...)...)
 	output = n.Cast(data, wide)
 	begin = states{n.Cast(begin.h, wide), n.wide(begin.c, wide)}
 	var hidden, cells []*tensor.Tensor
@@ -232,8 +236,14 @@ func (s *scope) wide(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Cast(t, d)
 }
 
+// wide returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that, and no transform or
+// gradient needs others.
 func (w weights) wide(n *network, d dtype.DType) weights {
-	return weights{n.wide(w.input, d), n.wide(w.state, d), n.wide(w.inputBias, d), n.wide(w.stateBias, d), n.wide(w.projection, d)}
+	state := w.state
+	if w.projection != nil || !backend.RoundsProducts(state.DType()) || state.Device().Type != device.CPU || !n.plain {
+		state = n.wide(state, d)
+	}
+	return weights{n.wide(w.input, d), state, n.wide(w.inputBias, d), n.wide(w.stateBias, d), n.wide(w.projection, d)}
 }
 
 // widths returns the sizes of hidden and of cell states along dimension dim. They are equal if there are no cell states.

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
@@ -15,6 +16,9 @@ var (
 	attentionKernel         = kernel.Get("attention")
 	attentionGradientKernel = kernel.Get("attention_gradient")
 )
+
+// roundedKernel multiplies float32 with bfloat16 that packRoundedKernel has packed, in tile registers.
+var roundedKernel, packRoundedKernel = kernel.Get("gemm_rounded_amx"), kernel.Get("gemm_rounded_amx_pack")
 
 const (
 	// A tile holds the weights of queryBlock queries for keyBlock keys. A gap between its rows keeps its columns from mapping to few cache lines.
@@ -28,7 +32,7 @@ const (
 type attentionArgs struct {
 	query, key, value, mask, result, lse                                       uintptr
 	given, along, ofQuery, ofKey, ofValue, ofMask                              uintptr
-	tiles, dots, room                                                          uintptr
+	tiles, dots, rounded, roundedPack, room                                    uintptr
 	rows, keys, width, valueWidth                                              int64
 	firstRow, lastRow, firstKey, lastKey, rowBlock, keyBlock, stride           int64
 	queryStep, keyStep, valueStep, maskStep, maskColumn, resultStep, givenStep int64
@@ -88,6 +92,9 @@ func attend(op string, w backend.Attention) error {
 
 // workspace returns the scratch memory per thread in bytes. It sets packs for the kernels.
 func (a *attention) workspace(gradient bool) int64 {
+	if a.rounded != 0 && a.rows > backend.FewQueries {
+		return a.rowBlock*a.stride*a.size + roundedBytes(a.width, keyBlock) + roundedBytes(keyBlock, a.valueWidth)
+	}
 	tiles, panels := int64(1), ceiling(a.width, panelColumns)+ceiling(a.valueWidth, panelColumns)
 	if gradient { // keys are there in rows, too
 		tiles, panels = 2, panels+ceiling(a.width, panelColumns)
@@ -98,6 +105,13 @@ func (a *attention) workspace(gradient bool) int64 {
 		return whole
 	}
 	return bytes
+}
+
+// roundedBytes returns the size of a k by n matrix of bfloat16 that is packed for rounded products.
+func roundedBytes(k, n int64) int64 {
+	p := kernel.GemmPacking{K: k, N: n}
+	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
+	return p.Bytes
 }
 
 // attention holds the arguments that the calls for all heads share.
@@ -142,6 +156,9 @@ func attending(op string, w backend.Attention) (a attention, err error) {
 	lead := w.Query.Sizes()[:n]
 	a.heads, a.size = shape.Product(lead), int64(d.Size())
 	a.tiles, a.dots = gemmKernel.Row(d), dotsKernel.Row(d)
+	if w.Key.DType() == dtype.BFloat16 {
+		a.rounded, a.roundedPack = roundedKernel.Row(0), packRoundedKernel.Row(0)
+	}
 	a.rows, a.width = w.Query.Sizes()[row], w.Query.Sizes()[last]
 	a.keys, a.valueWidth = w.Value.Sizes()[last-1], w.Value.Sizes()[last]
 	a.rowBlock, a.keyBlock, a.stride = min(a.rows, queryBlock), keyBlock, (ceiling(min(a.keys, keyBlock), tileGap)+1)*tileGap

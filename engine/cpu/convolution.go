@@ -39,7 +39,7 @@ func (c *convolver) results() {
 		k.Axes[i] = kernel.Axis{Size: a.image, Taps: a.taps, Stride: a.stride, Step: a.dilation, Origin: -a.padding,
 			End: a.positions, ImageStep: a.imageStep, PositionStep: a.positionStep}
 	}
-	c.byBoxes(k, c.weights(), c.Results, c.Images, at(c.Results, 0))
+	c.byBoxes(k, c.Kernels, c.Results, c.Images, at(c.Results, 0))
 }
 
 // images computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves the results of a

@@ -70,11 +70,6 @@ func (a axis) rank() int {
 	return 1
 }
 
-// weights returns the kernels in the dtype that is multiplied, with a row for each channel of results.
-func (c *convolver) weights() *tensor.Tensor {
-	return backend.RowMajor(&c.Scope, c.Kernels, c.unit)
-}
-
 // turned returns the kernel elements of some phases in the dtype of products, with a row for each channel of images.
 func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
 	size, strides := c.Kernels.Sizes(), c.Kernels.Strides()

@@ -3,14 +3,18 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var convolutionKernel = kernel.Get("convolution")
+var convolutionKernel, amxConvolutionKernel = kernel.Get("convolution"), kernel.Get("convolution_amx")
 
 const (
+	// Convolutions of bfloat16 use tile registers for more rows of weights than skinny, of at least amxDepth products.
+	amxDepth = 16
 	// Boxes of positions are halved until a thread's scratch memory for one fits roomBytes, with the sums, up to sumBytes, in the L2 cache, and until
 	// each thread gets blocksPerThread boxes. Boxes of fewer than leastLanes positions are not halved.
 	sumBytes, leastLanes = 1 << 19, 192
@@ -18,7 +22,8 @@ const (
 	rowBlock, leastRows = 256, 32
 )
 
-// byBoxes makes to of from and weights, whose first element it may not begin with: threads share the boxes, blocks, examples and groups.
+// byBoxes makes to of from and weights, which it converts to the kernel's dtype, and whose first element it may not begin with: threads share the
+// boxes, blocks, examples and groups.
 func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tensor, first uintptr) {
 	if c.Err != nil {
 		return
@@ -26,6 +31,13 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	size, unit := c.d.Size(), c.unit.Size()
 	p := cutting{Convolution: k, run: convolutionKernel.Row(c.d), examples: c.apart, groups: c.Groups, rows: to.Sizes()[1] / c.Groups}
 	p.depth = weights.Numel() / max(c.Groups*p.rows, 1)
+	factors := c.unit
+	if run := amxConvolutionKernel.Row(0); run != 0 && c.d == dtype.BFloat16 && p.rows > skinny && p.depth >= amxDepth {
+		p.run, factors = run, c.d
+	}
+	if weights = backend.RowMajor(&c.Scope, weights, factors); c.Err != nil {
+		return
+	}
 	p.Image, p.Weight, p.Result = at(from, 0), at(weights, 0), first
 	p.Channels = from.Sizes()[1] / c.Groups
 	p.ImageGroup, p.ImageChannel = p.Channels*from.Strides()[1], from.Strides()[1]
@@ -54,7 +66,7 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 			part.Rows, part.Room = min(p.block, p.rows-row), room
 			part.Image += uintptr((image*from.Strides()[0] + group*p.ImageGroup) * size)
 			part.Result += uintptr((image*to.Strides()[0] + group*p.ResultGroup + row*p.ResultRow) * size)
-			part.Weight += uintptr((group*p.WeightGroup + row*p.WeightRow) * unit)
+			part.Weight += uintptr((group*p.WeightGroup + row*p.WeightRow) * factors.Size())
 			if part.Bias != 0 {
 				part.Bias += uintptr((group*p.BiasGroup + row) * unit)
 			}

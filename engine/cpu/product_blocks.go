@@ -34,28 +34,46 @@ const (
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
 )
 
-// productKernel computes products of one dtype; kernel.Gemm describes its operands.
+// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands. run is 0 if there is no kernel.
 type productKernel struct {
-	tiles, dots uintptr
-	left        dtype.DType // of the first operand
+	run  uintptr
+	left dtype.DType
 }
+
+// productKernels are the kernels for products of one dtype: with packed panels of the second operand, and with dot products of both.
+type productKernels struct{ panels, dots productKernel }
 
 var (
 	gemmKernel, dotsKernel                     = kernel.Get("gemm"), kernel.Get("gemm_dots")
 	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Get("gemm_bfloat16"), kernel.Get("gemm_dots_bfloat16")
+	amxGemmKernel                              = kernel.Get("gemm_amx")
+	// widensBFloat16 is true if products of bfloat16 are faster in float32 than with the CPU's instructions for bfloat16.
+	widensBFloat16 = kernel.WidensBFloat16()
 )
 
-// productKernelOf returns the kernels for a number of multiplications of dtype d; there are no dot products of complex numbers. The instructions for
-// bfloat16 flush subnormal numbers to zero; small products preserve these, as in PyTorch.
-func productKernelOf(d dtype.DType, work int64) productKernel {
-	k := productKernel{gemmKernel.Row(d), dotsKernel.Row(d), d}
+// productKernelsOf returns the kernels for products of dtype d with results of the given sizes and a number of multiplications; there are no dot
+// products of complex numbers. The instructions for bfloat16 flush subnormal numbers to zero; small products preserve these, as in PyTorch. Tile
+// registers are used for results that fill more than half a register.
+func productKernelsOf(d dtype.DType, rows, columns, work int64) productKernels {
+	left := d
 	switch {
-	case bfloat16GemmKernel.Has(d) && work > smallProduct:
-		k.tiles, k.dots = bfloat16GemmKernel.Row(d), bfloat16GemmDotsKernel.Row(d)
 	case d.IsReducedFloat():
-		k.left = dtype.Float32
+		left = dtype.Float32
 	case d == dtype.Int8 || d == dtype.Uint8:
-		k.left = dtype.Int16
+		left = dtype.Int16
+	}
+	k := productKernels{productKernel{gemmKernel.Row(d), left}, productKernel{dotsKernel.Row(d), left}}
+	if work <= smallProduct {
+		return k
+	}
+	if left != d && amxGemmKernel.Has(d) && min(rows, columns) > skinny {
+		return productKernels{panels: productKernel{amxGemmKernel.Row(d), d}}
+	}
+	if bfloat16GemmKernel.Has(d) {
+		k.dots = productKernel{bfloat16GemmDotsKernel.Row(d), d}
+		if !widensBFloat16 {
+			k.panels = productKernel{bfloat16GemmKernel.Row(d), d}
+		}
 	}
 	return k
 }
@@ -66,18 +84,18 @@ func (s *products) multiplyBlocks(w backend.Product) {
 	a, flipped, d := w.A, false, w.To.DType()
 	ma, mb, mc := factors(w)
 	work := mc.rows * mc.cols * ma.cols
-	fn := productKernelOf(d, mc.batch*work)
+	kernels := productKernelsOf(d, mc.rows, mc.cols, mc.batch*work)
 	turned := mc.cols < mc.rows && mc.cols <= skinny
 	if turned {
 		a, flipped = w.B, !w.Turned
 		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
 	}
-	run := fn.tiles
-	along := fn.dots != 0 && mb.row == 1 && fn.readsAlong(mc.rows, ma.cols, d)
+	fn := kernels.panels
+	along := kernels.dots.run != 0 && mb.row == 1 && kernels.dots.readsAlong(mc.rows, ma.cols, d)
 	if along {
-		run = fn.dots
+		fn = kernels.dots
 	}
-	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct && !readable(ma, mc.cols, d.Size())) {
+	if fn.left != d || ma.column != 1 && (along || fn.left.Size() <= 2 || work > smallProduct && !readable(ma, mc.cols, d.Size())) {
 		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), leastSlabRows); n < mc.rows {
 			s.multiplySlabs(n, w)
 			return
@@ -105,7 +123,7 @@ func (s *products) multiplyBlocks(w backend.Product) {
 	}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), w.Beta)
-	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
+	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(fn.run, unsafe.Pointer(&p)) })
 }
 
 // readsAlong reports whether dot products of rows of depth elements are at least as fast as packing.

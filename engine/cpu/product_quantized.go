@@ -13,15 +13,23 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// bytesKernel multiplies 8-bit integers on CPUs that support it. quantizedKernel returns the same with 16-bit integers. Each has a second function
-// that packs the second operand.
+// amxQuantizedKernel multiplies 8-bit integers in tile registers, bytesKernel on CPUs that support other products of these, and quantizedKernel as 16-bit
+// integers. Each has a second function that packs the second operand.
 var (
-	bytesKernel, quantizedKernel         = kernel.Get("gemm_bytes"), kernel.Get("gemm_quantized")
-	packBytesKernel, packQuantizedKernel = kernel.Get("gemm_bytes_pack"), kernel.Get("gemm_quantized_pack")
+	amxQuantizedKernel, packAMXQuantizedKernel = kernel.Get("gemm_quantized_amx"), kernel.Get("gemm_quantized_amx_pack")
+	bytesKernel, packBytesKernel               = kernel.Get("gemm_bytes"), kernel.Get("gemm_bytes_pack")
+	quantizedKernel, packQuantizedKernel       = kernel.Get("gemm_quantized"), kernel.Get("gemm_quantized_pack")
 )
 
-// quantizedKernels returns the kernels for products, and the dtype of their first operand.
-func quantizedKernels() (multiply, pack uintptr, left dtype.DType) {
+// quantizedKernels returns the kernels for products with a first operand of dtype d, and the dtype that they take it in. Which pack returns does not
+// depend on d.
+func quantizedKernels(d dtype.DType) (multiply, pack uintptr, left dtype.DType) {
+	if pack := packAMXQuantizedKernel.Row(0); pack != 0 {
+		if d != dtype.Int8 {
+			d = dtype.Uint8
+		}
+		return amxQuantizedKernel.Row(d), pack, d
+	}
 	if run := bytesKernel.Row(0); run != 0 {
 		return run, packBytesKernel.Row(0), dtype.Uint8
 	}
@@ -32,7 +40,7 @@ func quantizedKernels() (multiply, pack uintptr, left dtype.DType) {
 func packing(b *tensor.Tensor) kernel.GemmPacking {
 	m := matricesOf(b)
 	p := kernel.GemmPacking{B: m.data, N: m.cols, K: m.rows, BRow: m.row, BCol: m.column}
-	_, pack, _ := quantizedKernels()
+	_, pack, _ := quantizedKernels(b.DType())
 	kernel.Call(pack, unsafe.Pointer(&p))
 	return p
 }
@@ -45,7 +53,7 @@ func packQuantized(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return packed, err
 	}
 	p.Packed = uintptr(packed.Data())
-	_, pack, _ := quantizedKernels()
+	_, pack, _ := quantizedKernels(b.DType())
 	kernel.Call(pack, unsafe.Pointer(&p))
 	return packed, nil
 }
@@ -60,7 +68,7 @@ func quantizedProduct(op string, w backend.QuantizedProduct) error {
 	}
 	s := products{owner.Scope{Op: op}}
 	defer s.Close()
-	run, _, left := quantizedKernels()
+	run, _, left := quantizedKernels(w.A.DType())
 	mb, mc := matricesOf(w.B), matricesOf(w.To)
 	a, zero := s.leftOf(w.A, left, w.AZero)
 	q := kernel.QuantizedGemm{AZero: zero, Zero: w.Zero, Low: float32(w.Low - w.Zero), High: float32(w.High - w.Zero), DType: int32(w.To.DType())}

@@ -75,6 +75,7 @@ type recurring struct {
 	w             backend.Recurrence
 	k             kernel.Recurrence
 	fn, packing   uintptr
+	rounded       kernel.RoundedGemm // the products of states with bfloat16 weights
 	units, gates  int64
 	lanes, panels int64
 }
@@ -175,7 +176,10 @@ func (r *recurring) forward(list []stretch) {
 		gate = r.units * r.units
 	}
 	r.k.Depth, r.k.FromRow = r.units, r.units
-	if len(list) > 1 {
+	rounded := r.w.Weight.DType() == dtype.BFloat16
+	if rounded {
+		r.packRounded(list)
+	} else if len(list) > 1 {
 		r.pack(r.units, kernel.RecurrencePacking{Matrix: at(r.w.Weight, 0), Depth: r.units, Step: 1, Unit: r.units, Gate: gate})
 	} else { // packing would take as long as the product
 		sums := r.Step(func() (*tensor.Tensor, error) {
@@ -199,6 +203,9 @@ func (r *recurring) forward(list []stretch) {
 		k.Rows, k.H = s.rows, either(r.w.Hidden, s.before, r.w.H, s.sequence)
 		k.From, k.C = k.H, either(r.w.Cells, s.before, r.w.C, s.sequence)
 		k.X, k.Gates, k.Cell, k.Hidden = row(r.w.X, s.at), row(r.w.Gates, s.at), row(r.w.Cells, s.at), row(r.w.Hidden, s.at)
+		if rounded {
+			r.multiplyRounded(k)
+		}
 		r.step(k)
 		if s.after >= 0 {
 			continue
@@ -208,6 +215,48 @@ func (r *recurring) forward(list []stretch) {
 			copy(rowsOf(r.w.LastCell, s.sequence, nil, 0, s.rows), rowsOf(r.w.Cells, s.at, nil, 0, s.rows))
 		}
 	}
+}
+
+// roundedPanel is the number of columns of a packed panel of rounded products.
+const roundedPanel = 32
+
+// packRounded prepares products of states with bfloat16 weights: memory for the sums of a step and, for several steps, the packed weights.
+func (r *recurring) packRounded(list []stretch) {
+	columns, most := r.gates*r.units, int64(0)
+	for _, s := range list {
+		most = max(most, s.rows)
+	}
+	r.k.Depth, r.k.Sums = 0, scratch(&r.Scope, most*columns*dtype.Float32.Size())
+	g := kernel.Gemm{Batch: 1, N: columns, K: r.units, B: at(r.w.Weight, 0), ARow: r.units, ACol: 1, BRow: 1, BCol: r.units, CRow: columns, CCol: 1, DRow: columns, DCol: 1}
+	tensor.Put(unsafe.Pointer(&g.Alpha), dtype.Float32, dtype.IntScalar(1))
+	r.rounded = kernel.RoundedGemm{Gemm: g, PackedK: r.units}
+	if len(list) == 1 || r.Err != nil { // packing would take as long as the product
+		return
+	}
+	p := kernel.GemmPacking{B: g.B, N: g.N, K: g.K, BRow: g.BRow, BCol: g.BCol}
+	kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
+	if p.Packed = scratch(&r.Scope, p.Bytes); r.Err == nil {
+		r.rounded.Packed = p.Packed
+		kernel.Call(packRoundedKernel.Row(0), unsafe.Pointer(&p))
+	}
+}
+
+// multiplyRounded computes the sums of k.
+func (r *recurring) multiplyRounded(k kernel.Recurrence) {
+	g := r.rounded
+	g.A, g.C, g.M = k.From, k.Sums, k.Rows
+	panels := ceiling(g.N, roundedPanel)
+	parallel.For(panels, max(stepWork/(g.M*g.K*roundedPanel), 1), func(begin, end int64) {
+		part := g
+		part.Column = begin * roundedPanel
+		part.N = min(end*roundedPanel, g.N) - part.Column
+		part.C += uintptr(part.Column * dtype.Float32.Size())
+		part.D = part.C
+		if part.B += uintptr(part.Column * g.BCol * dtype.BFloat16.Size()); part.Packed == 0 {
+			part.Column = 0
+		}
+		kernel.Call(roundedKernel.Row(0), unsafe.Pointer(&part))
+	})
 }
 
 func (r *recurring) backward(list []stretch) {

@@ -26,7 +26,14 @@ type QuantizedGemm struct {
 	DType                                         int32
 }
 
-// GemmPacking is a matrix that is packed for quantized products; it mirrors lt_gemm_packing.
+// RoundedGemm is a product of float32 whose operands are rounded to bfloat16; it mirrors lt_gemm_rounded.
+type RoundedGemm struct {
+	Gemm
+	Packed          uintptr
+	PackedK, Column int64
+}
+
+// GemmPacking is a matrix that is packed for products; it mirrors lt_gemm_packing.
 type GemmPacking struct {
 	B, Packed               uintptr
 	N, K, BRow, BCol, Bytes int64
@@ -45,6 +52,8 @@ var (
 	_ [C.sizeof_lt_gemm - unsafe.Sizeof(Gemm{})]struct{}
 	_ [unsafe.Sizeof(QuantizedGemm{}) - C.sizeof_lt_gemm_quantized]struct{}
 	_ [C.sizeof_lt_gemm_quantized - unsafe.Sizeof(QuantizedGemm{})]struct{}
+	_ [unsafe.Sizeof(RoundedGemm{}) - C.sizeof_lt_gemm_rounded]struct{}
+	_ [C.sizeof_lt_gemm_rounded - unsafe.Sizeof(RoundedGemm{})]struct{}
 	_ [unsafe.Sizeof(GemmPacking{}) - C.sizeof_lt_gemm_packing]struct{}
 	_ [C.sizeof_lt_gemm_packing - unsafe.Sizeof(GemmPacking{})]struct{}
 	_ [unsafe.Sizeof(Dot{}) - C.sizeof_lt_dot]struct{}

@@ -18,9 +18,9 @@ typedef struct {
   uint8_t alpha[16], beta[16];
 } lt_gemm;
 
-// A product of quantized matrices; b is int8, a int16, or uint8 for the kernel gemm_bytes, and a's
-// columns are adjacent. If packed is not NULL, it has the columns of b, as gemm_quantized_pack or
-// gemm_bytes_pack wrote them, and the first is that of this number, a multiple of 32. Arrays have
+// A product of quantized matrices; b is int8, a int16, or uint8 for the kernel gemm_bytes, or of
+// the kernel's dtype for gemm_quantized_amx, and a's columns are adjacent. If packed is not NULL,
+// it has the columns of b, as the kernel's name with _pack wrote them, and the first is that of this number, a multiple of 32. Arrays have
 // an item for each column of c, and may be read up to 64 items beyond the last one. A sum is that
 // of (a - a_zero) * b, plus offsets, less zeros times the row's row_sums if these are not NULL; it
 // wraps around. It is written to an int32 c; in float32, plus bias and times scales, to a float32
@@ -35,8 +35,18 @@ typedef struct {
   int32_t dtype;  // of c
 } lt_gemm_quantized;
 
-// A k by n matrix of int8 to pack for products; bytes is the size of packed, which is not written
-// if it is NULL.
+// A product of float32 whose operands are rounded to bfloat16: a is rounded by the kernel, and b is
+// bfloat16. If packed is not NULL, it has the columns of a matrix of packed_k rows, at least k, as
+// gemm_rounded_amx_pack wrote them. b is the part of it with the first k rows and the columns from
+// this number on, a multiple of 32.
+typedef struct {
+  lt_gemm g;
+  uintptr_t packed;
+  int64_t packed_k, column;
+} lt_gemm_rounded;
+
+// A k by n matrix of int8, or of bfloat16 for gemm_rounded_amx_pack, to pack for products; bytes is
+// the size of packed, which is not written if it is NULL.
 typedef struct {
   uintptr_t b, packed;
   int64_t n, k, b_row, b_col, bytes;

@@ -5,6 +5,8 @@
 package kernel
 
 // #include "abi.h"
+// extern const lt_kernel lt_convolution_amx_avx512[];
+// extern const lt_kernel lt_gemm_amx_avx512[];
 // extern const lt_kernel lt_blocks_avx2[];
 // extern const lt_kernel lt_weights_avx2[];
 // extern const lt_kernel lt_convolution_avx512[];
@@ -71,7 +73,7 @@ package kernel
 // extern const lt_kernel lt_float8_avx2[];
 // extern const lt_kernel lt_format_avx2[];
 // extern const lt_kernel lt_update_avx512[];
-// static const lt_kernel *const lt_units_avx512[] = {lt_blocks_avx2, lt_weights_avx2, lt_convolution_avx512, lt_driver_avx512, lt_arithmetic_avx512, lt_bitwise_avx512, lt_classify_avx512, lt_comparison_avx512, lt_complex_avx512, lt_division_avx512, lt_extremum_avx512, lt_logical_avx512, lt_masks_avx512, lt_ranges_avx512, lt_rounding_avx512, lt_sign_avx512, lt_ternary_avx512, lt_implicit_avx2, lt_reduce_minmax_avx2, lt_fft_avx512, lt_entropy_avx512, lt_exponential_avx512, lt_hyperbolic_avx512, lt_inverse_trigonometric_avx512, lt_logarithm_avx512, lt_normal_avx512, lt_power_avx512, lt_trigonometric_avx512, lt_index_avx2, lt_scatter_avx2, lt_lu_avx512, lt_small_avx512, lt_activation_avx512, lt_attention_avx512, lt_loss_avx512, lt_normalize_avx512, lt_columns_avx512, lt_pooling_avx512, lt_resampling_avx512, lt_dots_avx512, lt_gemm_avx512, lt_gemm_bfloat16_avx512, lt_gemm_bytes_avx512, lt_gemm_quantized_avx512, lt_quantize_avx512, lt_alignment_avx512, lt_recurrence_avx512, lt_reduce_driver_avx512, lt_reduce_norm_avx512, lt_reduce_sum_avx512, lt_reduce_var_avx512, lt_distance_avx512, lt_scan_avx512, lt_softmax_avx512, lt_sampling_avx2, lt_histogram_avx2, lt_sort_avx2, lt_unique_avx2, lt_sparse_avx2, lt_sparse_product_avx2, lt_bessel_avx512, lt_polynomials_avx512, lt_special_avx512, lt_float8_avx2, lt_format_avx2, lt_update_avx512, NULL};
+// static const lt_kernel *const lt_units_avx512[] = {lt_convolution_amx_avx512, lt_gemm_amx_avx512, lt_blocks_avx2, lt_weights_avx2, lt_convolution_avx512, lt_driver_avx512, lt_arithmetic_avx512, lt_bitwise_avx512, lt_classify_avx512, lt_comparison_avx512, lt_complex_avx512, lt_division_avx512, lt_extremum_avx512, lt_logical_avx512, lt_masks_avx512, lt_ranges_avx512, lt_rounding_avx512, lt_sign_avx512, lt_ternary_avx512, lt_implicit_avx2, lt_reduce_minmax_avx2, lt_fft_avx512, lt_entropy_avx512, lt_exponential_avx512, lt_hyperbolic_avx512, lt_inverse_trigonometric_avx512, lt_logarithm_avx512, lt_normal_avx512, lt_power_avx512, lt_trigonometric_avx512, lt_index_avx2, lt_scatter_avx2, lt_lu_avx512, lt_small_avx512, lt_activation_avx512, lt_attention_avx512, lt_loss_avx512, lt_normalize_avx512, lt_columns_avx512, lt_pooling_avx512, lt_resampling_avx512, lt_dots_avx512, lt_gemm_avx512, lt_gemm_bfloat16_avx512, lt_gemm_bytes_avx512, lt_gemm_quantized_avx512, lt_quantize_avx512, lt_alignment_avx512, lt_recurrence_avx512, lt_reduce_driver_avx512, lt_reduce_norm_avx512, lt_reduce_sum_avx512, lt_reduce_var_avx512, lt_distance_avx512, lt_scan_avx512, lt_softmax_avx512, lt_sampling_avx2, lt_histogram_avx2, lt_sort_avx2, lt_unique_avx2, lt_sparse_avx2, lt_sparse_product_avx2, lt_bessel_avx512, lt_polynomials_avx512, lt_special_avx512, lt_float8_avx2, lt_format_avx2, lt_update_avx512, NULL};
 // static const lt_kernel *const *lt_get_avx512(void) { return lt_units_avx512; }
 import "C"
 
@@ -86,6 +88,7 @@ import (
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sorting"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sparse"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/text"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/amx"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/convolutions"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/copies"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/elementwise"

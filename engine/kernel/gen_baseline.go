@@ -5,6 +5,8 @@
 package kernel
 
 // #include "abi.h"
+// extern const lt_kernel lt_convolution_amx_baseline[];
+// extern const lt_kernel lt_gemm_amx_baseline[];
 // extern const lt_kernel lt_blocks_baseline[];
 // extern const lt_kernel lt_weights_baseline[];
 // extern const lt_kernel lt_convolution_baseline[];
@@ -71,13 +73,14 @@ package kernel
 // extern const lt_kernel lt_float8_baseline[];
 // extern const lt_kernel lt_format_baseline[];
 // extern const lt_kernel lt_update_baseline[];
-// static const lt_kernel *const lt_units_baseline[] = {lt_blocks_baseline, lt_weights_baseline, lt_convolution_baseline, lt_driver_baseline, lt_arithmetic_baseline, lt_bitwise_baseline, lt_classify_baseline, lt_comparison_baseline, lt_complex_baseline, lt_division_baseline, lt_extremum_baseline, lt_logical_baseline, lt_masks_baseline, lt_ranges_baseline, lt_rounding_baseline, lt_sign_baseline, lt_ternary_baseline, lt_implicit_baseline, lt_reduce_minmax_baseline, lt_fft_baseline, lt_entropy_baseline, lt_exponential_baseline, lt_hyperbolic_baseline, lt_inverse_trigonometric_baseline, lt_logarithm_baseline, lt_normal_baseline, lt_power_baseline, lt_trigonometric_baseline, lt_index_baseline, lt_scatter_baseline, lt_lu_baseline, lt_small_baseline, lt_activation_baseline, lt_attention_baseline, lt_loss_baseline, lt_normalize_baseline, lt_columns_baseline, lt_pooling_baseline, lt_resampling_baseline, lt_dots_baseline, lt_gemm_baseline, lt_gemm_bfloat16_baseline, lt_gemm_bytes_baseline, lt_gemm_quantized_baseline, lt_quantize_baseline, lt_alignment_baseline, lt_recurrence_baseline, lt_reduce_driver_baseline, lt_reduce_norm_baseline, lt_reduce_sum_baseline, lt_reduce_var_baseline, lt_distance_baseline, lt_scan_baseline, lt_softmax_baseline, lt_sampling_baseline, lt_histogram_baseline, lt_sort_baseline, lt_unique_baseline, lt_sparse_baseline, lt_sparse_product_baseline, lt_bessel_baseline, lt_polynomials_baseline, lt_special_baseline, lt_float8_baseline, lt_format_baseline, lt_update_baseline, NULL};
+// static const lt_kernel *const lt_units_baseline[] = {lt_convolution_amx_baseline, lt_gemm_amx_baseline, lt_blocks_baseline, lt_weights_baseline, lt_convolution_baseline, lt_driver_baseline, lt_arithmetic_baseline, lt_bitwise_baseline, lt_classify_baseline, lt_comparison_baseline, lt_complex_baseline, lt_division_baseline, lt_extremum_baseline, lt_logical_baseline, lt_masks_baseline, lt_ranges_baseline, lt_rounding_baseline, lt_sign_baseline, lt_ternary_baseline, lt_implicit_baseline, lt_reduce_minmax_baseline, lt_fft_baseline, lt_entropy_baseline, lt_exponential_baseline, lt_hyperbolic_baseline, lt_inverse_trigonometric_baseline, lt_logarithm_baseline, lt_normal_baseline, lt_power_baseline, lt_trigonometric_baseline, lt_index_baseline, lt_scatter_baseline, lt_lu_baseline, lt_small_baseline, lt_activation_baseline, lt_attention_baseline, lt_loss_baseline, lt_normalize_baseline, lt_columns_baseline, lt_pooling_baseline, lt_resampling_baseline, lt_dots_baseline, lt_gemm_baseline, lt_gemm_bfloat16_baseline, lt_gemm_bytes_baseline, lt_gemm_quantized_baseline, lt_quantize_baseline, lt_alignment_baseline, lt_recurrence_baseline, lt_reduce_driver_baseline, lt_reduce_norm_baseline, lt_reduce_sum_baseline, lt_reduce_var_baseline, lt_distance_baseline, lt_scan_baseline, lt_softmax_baseline, lt_sampling_baseline, lt_histogram_baseline, lt_sort_baseline, lt_unique_baseline, lt_sparse_baseline, lt_sparse_product_baseline, lt_bessel_baseline, lt_polynomials_baseline, lt_special_baseline, lt_float8_baseline, lt_format_baseline, lt_update_baseline, NULL};
 // static const lt_kernel *const *lt_get_baseline(void) { return lt_units_baseline; }
 import "C"
 
 import (
 	"unsafe"
 
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/amx"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/blocks"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/convolutions"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/baseline/copies"

@@ -160,6 +160,7 @@ func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d.Row()] != 0 }
 
 type table struct {
 	tier        string
+	amx         bool // includes the kernels that use the tile registers of AMX
 	kernels     map[string]*Kernel
 	elementwise uintptr
 	copy        uintptr
@@ -189,20 +190,24 @@ func unusable(compiled, runs []string) error {
 
 var load = sync.OnceValue(func() *table {
 	usable := usableTiers()
-	if forced := os.Getenv(TierVariable); slices.Contains(usable, forced) {
-		return read(forced)
+	forced := os.Getenv(TierVariable)
+	if slices.Contains(usable, forced) {
+		return read(forced, false)
 	}
 	if len(usable) == 0 { // tables can be read all the same
 		usable = compiledTiers()
 	}
-	return read(usable[len(usable)-1])
+	best := usable[len(usable)-1]
+	return read(best, forced == amxTier && permitsAMX(best))
 })
 
 // supported reports whether the CPU has the instructions of a kernel that needs more of them than its tier guarantees.
-func supported(tier, name string) bool {
+func supported(tier, name string, amx bool) bool {
 	switch name {
 	case "gemm_bfloat16", "gemm_dots_bfloat16":
 		return C.lt_cpu_bfloat16() != 0
+	case "convolution_amx", "gemm_amx", "gemm_quantized_amx", "gemm_quantized_amx_pack", "gemm_rounded_amx", "gemm_rounded_amx_pack":
+		return amx
 	case "gemm_bytes", "gemm_bytes_pack":
 		wide := C.int(0)
 		if tier == "avx512" {
@@ -214,8 +219,8 @@ func supported(tier, name string) bool {
 }
 
 // read gathers the kernels that the units of a tier define.
-func read(tier string) *table {
-	t := &table{tier: tier, kernels: map[string]*Kernel{}}
+func read(tier string, amx bool) *table {
+	t := &table{tier: tier, amx: amx, kernels: map[string]*Kernel{}}
 	units := registered[tier]
 	for at := units; ; at = unsafe.Add(at, unsafe.Sizeof(units)) {
 		unit := *(*unsafe.Pointer)(at)
@@ -229,7 +234,7 @@ func read(tier string) *table {
 			}
 			k := &Kernel{Name: C.GoString(entry.name)}
 			k.sign(C.GoString(entry.signature))
-			if supported(tier, k.Name) {
+			if supported(tier, k.Name, amx) {
 				for i := range entry.rows {
 					k.rows[i] = uintptr(entry.rows[i])
 				}
@@ -243,8 +248,16 @@ func read(tier string) *table {
 	return t
 }
 
-// Tier names the instructions in use: baseline, avx2 or avx512.
+// Tier names the vector instructions in use: baseline, avx2 or avx512.
 func Tier() string { return load().tier }
+
+// CPUTier names the instructions in use: amx, if products use its tile registers, and Tier otherwise.
+func CPUTier() string {
+	if load().amx {
+		return amxTier
+	}
+	return Tier()
+}
 
 // Get finds a kernel by name. A name that no unit defines is a defect of the caller and panics.
 func Get(name string) *Kernel {

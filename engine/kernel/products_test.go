@@ -17,7 +17,7 @@ import (
 // leftOf is the dtype that a product's kernel wants the first operand in.
 func leftOf(name string, d dtype.DType) dtype.DType {
 	switch {
-	case name == "gemm_bfloat16" || name == "gemm_dots_bfloat16":
+	case name == "gemm_bfloat16" || name == "gemm_dots_bfloat16" || name == "gemm_amx":
 		return d
 	case d.IsReducedFloat():
 		return dtype.Float32
@@ -65,7 +65,7 @@ func unit(d dtype.DType) float64 {
 // rounding of the dtype that they are summed in.
 func TestProductsAgreeWithAPlainLoop(t *testing.T) {
 	for _, table := range tierTables() {
-		for _, name := range []string{"gemm", "gemm_dots", "gemm_bfloat16", "gemm_dots_bfloat16"} {
+		for _, name := range []string{"gemm", "gemm_dots", "gemm_bfloat16", "gemm_dots_bfloat16", "gemm_amx"} {
 			for _, d := range dtype.All {
 				if fn := table.kernels[name].Row(d); fn != 0 {
 					t.Run(fmt.Sprintf("%s/%s/%v", table.tier, name, d), func(t *testing.T) { checkProducts(t, fn, name, d) })
@@ -85,7 +85,7 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 		}
 		return dtype.ComplexScalar(complex(r.NormFloat64(), r.NormFloat64()))
 	}
-	for i, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {35, 600, 70}, {1, 64, 48}, {3, 70, 19}, {40, 33, 32}, {40, 33, 16}, {40, 33, 8}, {40, 33, 4}} {
+	for i, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {35, 600, 70}, {1, 64, 48}, {3, 70, 19}, {40, 33, 32}, {40, 33, 16}, {40, 33, 8}, {40, 33, 4}, {16, 32, 16}, {33, 31, 65}, {48, 66, 47}, {257, 520, 3}, {31, 1030, 18}, {17, 15, 33}} {
 		if testing.Short() && i%3 != 0 {
 			continue
 		}
@@ -151,7 +151,7 @@ func near(d dtype.DType, a, b, old, c *matrix, i, j, k int64, alpha, beta dtype.
 	want := beta.Complex() * tensor.Get(old.at(i, j), d).Complex()
 	size := magnitude(want)
 	for p := range k {
-		x, y := alpha.Complex()*tensor.Get(a.at(i, p), a.d).Complex(), tensor.Get(b.at(p, j), d).Complex()
+		x, y := alpha.Complex()*tensor.Get(a.at(i, p), a.d).Complex(), tensor.Get(b.at(p, j), b.d).Complex()
 		want += x * y
 		size += magnitude(x) * magnitude(y)
 	}
@@ -159,9 +159,49 @@ func near(d dtype.DType, a, b, old, c *matrix, i, j, k int64, alpha, beta dtype.
 	return magnitude(got.Complex()-want) <= 2*float64(k+4)*unit(d.Compute())*size+unit(d)*max(magnitude(want), normal)
 }
 
-// packOf is a matrix as quantized products read it.
+// Products of float32 in tile registers round their first operand to bfloat16, and are bitwise identical with a packed second operand.
+func TestRoundedProductsAgreeWithAPlainLoop(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	number := func(int64, int64) dtype.Scalar { return dtype.FloatScalar(r.NormFloat64()) }
+	for _, table := range tierTables() {
+		fn := table.kernels["gemm_rounded_amx"].Row(0)
+		if fn == 0 {
+			continue
+		}
+		for _, s := range [][3]int64{{1, 1, 1}, {5, 0, 3}, {16, 32, 16}, {33, 65, 31}, {130, 256, 64}, {70, 30, 100}, {257, 513, 33}} {
+			m, k, n := s[0], s[1], s[2]
+			for layout := range int64(3) {
+				a := newMatrix(dtype.Float32, m, k, []int64{max(k, 1), 1, 2*k + 3}[layout], []int64{1, m, 2}[layout], number)
+				b := newMatrix(dtype.BFloat16, k, n, []int64{n, 1, 1}[layout], []int64{1, max(k, 1), k + 3}[layout], number)
+				c := newMatrix(dtype.Float32, m, n, n+layout, 1, number)
+				old := &matrix{c.d, c.row, c.col, bytes.Clone(c.bytes)}
+				one := dtype.IntScalar(1)
+				g := RoundedGemm{Gemm: Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: 1, DRow: c.row, DCol: 1}}
+				tensor.Put(unsafe.Pointer(&g.Alpha), c.d, one)
+				tensor.Put(unsafe.Pointer(&g.Beta), c.d, one)
+				call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *RoundedGemm, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] })
+				rounded := newMatrix(dtype.BFloat16, m, k, max(k, 1), 1, func(i, j int64) dtype.Scalar { return tensor.Get(a.at(i, j), a.d) })
+				for i := range m {
+					for j := range n {
+						if !assert.True(t, near(c.d, rounded, b, old, c, i, j, k, one, one), "%s: element %d, %d of sizes %v, layout %d", table.tier, i, j, s, layout) {
+							return
+						}
+					}
+				}
+				plain := c.bytes
+				c.bytes = bytes.Clone(old.bytes)
+				packed := packOf(table.kernels["gemm_rounded_amx_pack"].Row(0), b, n, k)
+				g.PackedK = k
+				call(fn, g, [][]byte{a.bytes, packed, c.bytes}, func(g *RoundedGemm, at []uintptr) { g.A, g.Packed, g.C, g.D = at[0], at[1], at[2], at[2] })
+				assert.Equal(t, plain, c.bytes, "%s: packed, of sizes %v, layout %d", table.tier, s, layout)
+			}
+		}
+	}
+}
+
+// packOf is a matrix as products read it.
 func packOf(fn uintptr, b *matrix, n, k int64) []byte {
-	size := GemmPacking{N: n, K: k, BRow: 1, BCol: b.col}
+	size := GemmPacking{N: n, K: k, BRow: b.row, BCol: b.col}
 	Call(fn, unsafe.Pointer(&size))
 	packed := make([]byte, size.Bytes)
 	call(fn, size, [][]byte{b.bytes, packed}, func(w *GemmPacking, at []uintptr) { w.B, w.Packed = at[0], at[1] })
@@ -181,16 +221,22 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 	factor := func(int64, int64) dtype.Scalar { return dtype.FloatScalar(r.Float64() / 1000) }
 	for _, k := range []int64{0, 1, 6, 64, 519, 1031} {
 		for _, table := range tierTables() {
-			for _, name := range []string{"gemm_quantized", "gemm_bytes"} {
-				fn, left := table.kernels[name].Row(0), dtype.Int16
+			for _, kernel := range []struct {
+				name string
+				left dtype.DType
+				row  dtype.DType
+			}{{"gemm_quantized", dtype.Int16, 0}, {"gemm_bytes", dtype.Uint8, 0}, {"gemm_quantized_amx", dtype.Uint8, dtype.Uint8}, {"gemm_quantized_amx", dtype.Int8, dtype.Int8}} {
+				name, left := kernel.name, kernel.left
+				fn := table.kernels[name].Row(kernel.row)
 				if fn == 0 {
 					continue
 				}
-				if name == "gemm_bytes" {
-					left = dtype.Uint8
+				low := int64(0)
+				if left == dtype.Int8 {
+					low = -128
 				}
 				for _, to := range []dtype.DType{dtype.Int32, dtype.Float32, dtype.Uint8, dtype.Int8} {
-					a, b := newMatrix(left, m, k, k+2, 1, extreme(0)), newMatrix(dtype.Int8, k, n, 1, k+1, extreme(-128))
+					a, b := newMatrix(left, m, k, k+2, 1, extreme(low)), newMatrix(dtype.Int8, k, n, 1, k+1, extreme(-128))
 					c := newMatrix(to, m, n, n+3, 1, small)
 					columns := func(d dtype.DType, number func(int64, int64) dtype.Scalar) *matrix {
 						return newMatrix(d, 1, n+64, n+64, 1, number)

@@ -19,7 +19,7 @@ import (
 func tierTables() []*table {
 	var tables []*table
 	for _, tier := range usableTiers() {
-		tables = append(tables, read(tier))
+		tables = append(tables, read(tier, emulatesAMX))
 	}
 	return tables
 }

@@ -31,7 +31,7 @@ func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, s
 	with := func(rest ...int64) []int64 { return append(slices.Clone(a.lead), rest...) }
 	a.sizes = with(rows, valueWidth)
 	stored := query.DType()
-	if d := key.DType(); rows <= backend.FewQueries && d.Compute() == stored {
+	if d := key.DType(); backend.ReadsStored(d, rows) && d.Compute() == stored {
 		stored = d
 	}
 	a.fits("key", key, with(keys, width), stored)

@@ -133,4 +133,4 @@ func SetWarnAlways(b bool) error {
 func IsWarnAlwaysEnabled() (bool, error) { return warning.Always(), nil }
 
 // CpuTier names the instructions that kernels use.
-func CpuTier() (string, error) { return kernel.Tier(), nil }
+func CpuTier() (string, error) { return kernel.CPUTier(), nil }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -20,8 +21,8 @@ type recurrence struct {
 	rows, sequences, units, gates int64
 }
 
-// recurring begins the work on a layer whose operands fit.
-func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
+// recurring begins the work on a layer whose operands fit. weight has the dtype and device of like.
+func recurring(op string, x, h, c, weight, like *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
 	r := &recurrence{scope: newScope(op)}
 	gates, ok := cellGates[cells]
 	if !ok {
@@ -49,7 +50,7 @@ func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, rever
 	r.Cell, r.Batches, r.Reverse = cells, batches, reverse
 	r.fit("x", x, x, r.rows, r.gates*r.units)
 	r.fit("the state", x, h, r.sequences, r.units)
-	r.fit("weight", x, weight, r.gates*r.units, r.units)
+	r.fit("weight", like, weight, r.gates*r.units, r.units)
 	if cells == "lstm" {
 		r.fit("the cells' state", x, c, r.sequences, r.units)
 	} else if c != nil {
@@ -81,7 +82,11 @@ func (r *recurrence) ordered(t *tensor.Tensor) *tensor.Tensor {
 
 // NnRecurrence runs the cells of a layer in one direction over all steps, whose products of inputs are x.
 func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn, gates, kept *tensor.Tensor, err error) {
-	r := recurring("nn_recurrence", x, h, cell, weight, batches, reverse, cells)
+	like := x
+	if x.DType() == dtype.Float32 && x.Device().Type == device.CPU && weight.Device().Type == device.CPU && backend.RoundsProducts(weight.DType()) {
+		like = weight
+	}
+	r := recurring("nn_recurrence", x, h, cell, weight, like, batches, reverse, cells)
 	defer r.Close()
 	if bias != nil {
 		r.fit("bias", x, bias, r.gates*r.units)
@@ -121,7 +126,7 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	if cellGates[cells] == 1 { // they save nothing but their states
 		sums = output
 	}
-	r := recurring("nn_recurrence_gradient", sums, h, cell, weight, batches, reverse, cells)
+	r := recurring("nn_recurrence_gradient", sums, h, cell, weight, sums, batches, reverse, cells)
 	defer r.Close()
 	r.fit("the gradient", output, given, r.rows, r.units)
 	r.fit("output", gates, output, r.rows, r.units)

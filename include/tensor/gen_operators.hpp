@@ -11266,8 +11266,8 @@ inline std::string get_float32_matmul_precision() {
   return out.take();
 }
 
-// Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
-// variable LIBTENSOR_CPU can select a lower one.
+// Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx. The environment
+// variable LIBTENSOR_CPU can select a lower one than the default, which is not amx, or amx.
 inline std::string cpu_tier() {
   detail::Result<std::string> out;
   detail::check(::tensor_cpu_tier(out.put()));

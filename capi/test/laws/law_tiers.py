@@ -12,7 +12,7 @@ from library import HERE, Seen
 
 NAME = "tiers"
 HOST_ONLY = "tiers are paths of the CPU's kernels"
-TIERS = ("baseline", "avx2", "avx512")
+TIERS = ("baseline", "avx2", "avx512", "amx")
 ULPS = 4  # each tier is within 1 to 2 of the exact value; special functions in float64 are looser, see docs/accuracy.md
 LOOSE = (
     "digamma",

@@ -49,8 +49,9 @@ struct Placed {
         row_step(g->result_row),
         step(g->axes[2].position_step) {}
   // Adds n positions from (k, j, i) on.
-  void add(const lt_axis *axes, const Slab<Unit> &slab, int64_t lane, int64_t k, int64_t j,
-           int64_t i, int64_t n) {
+  template <class U>
+  void add(const lt_axis *axes, const Slab<U> &slab, int64_t lane, int64_t k, int64_t j, int64_t i,
+           int64_t n) {
     const int64_t at = (axes[0].begin + k) * axes[0].position_step +
                        (axes[1].begin + j) * axes[1].position_step +
                        (axes[2].begin + i) * axes[2].position_step;

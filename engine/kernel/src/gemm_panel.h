@@ -74,34 +74,32 @@ struct Packing : FromZero<P> {
   }
 };
 
-// Packs depth rows of the adjacent columns of a complete packed panel.
-template <class P, class T>
+// Packs depth rows of the adjacent columns of a complete packed panel of W columns.
+template <class P, class T, int W = kPanel<typename P::Unit>>
 void pack_rows(const T *b, int64_t row, int64_t depth, typename P::Unit *panel) {
   constexpr int N = Vec<typename P::Unit>::N;
   InPlace<P, T> from(b, row);
-  for (int64_t p = 0; p < depth; p += P::kSteps, panel += 2 * N, from.next()) {
+  for (int64_t p = 0; p < depth; p += P::kSteps, panel += W, from.next()) {
     __builtin_prefetch(from.at + 16 * P::kSteps * row);
     const int64_t values = depth - p < P::kSteps ? depth - p : P::kSteps;
-    store(panel, from.units(0, values));
-    store(panel + N, from.units(1, values));
+    for (int v = 0; v < W / N; v++) store(panel + v * N, from.units(v, values));
   }
 }
 
 // Packs depth rows of w columns. The rest of a packed panel is ignored: whole vectors read on into
 // the following rows, but not past the last element.
-template <class P, class T>
+template <class P, class T, int W = kPanel<typename P::Unit>>
 void pack(const T *b, int64_t row, int64_t col, int64_t depth, int64_t w, typename P::Unit *panel) {
   using Left = typename P::Left;
   using Unit = typename P::Unit;
-  constexpr int W = kPanel<Unit>;
   const int64_t whole = depth / P::kSteps, units = (depth + P::kSteps - 1) / P::kSteps;
   int64_t done = 0;  // units
   if constexpr (kind_of<Unit> != kComplex) {
-    if (col == 1 && w == W) return pack_rows<P>(b, row, depth, panel);
+    if (col == 1 && w == W) return pack_rows<P, T, W>(b, row, depth, panel);
     if (col == 1 && row > 0) {
       done = (depth - (W - w + row - 1) / row) / P::kSteps;
       if (done < 0) done = 0;
-      pack_rows<P>(b, row, done * P::kSteps, panel);
+      pack_rows<P, T, W>(b, row, done * P::kSteps, panel);
     }
   }
   if (w < W) memset((void *)(panel + done * W), 0, size_t((units - done) * W) * sizeof(Unit));

@@ -38,6 +38,7 @@ const (
 )
 
 var families = []family{
+	{amxFamily, every, []string{"convolution_amx", "gemm_amx"}},
 	{"blocks", narrow, []string{"blocks", "weights"}},
 	{"convolutions", every, []string{"convolution"}},
 	{"copies", every, []string{"driver"}},
@@ -61,6 +62,10 @@ var families = []family{
 	{"text", narrow, []string{"float8", "format"}},
 	{"updates", every, []string{"update"}},
 }
+
+// amxFamily is the family of kernels that use the tile registers of AMX. With the build tag emulated_amx, which is for tests, those of every tier emulate
+// the registers.
+const amxFamily = "amx"
 
 const kernelDir = "engine/kernel"
 
@@ -188,6 +193,9 @@ package %s
 %simport "C"
 
 %s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, smaller, cached(t.name+"_"+f.name)))
+	if f.name == amxFamily {
+		out.write(dir+"gen_emulated.go", fmt.Sprintf("%s//go:build amd64 && emulated_amx\n\npackage %s\n\n// #cgo CXXFLAGS: -DLT_EMULATED_AMX\nimport \"C\"\n", goBanner, f.name))
+	}
 	return nil
 }
 

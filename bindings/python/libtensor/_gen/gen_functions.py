@@ -9986,10 +9986,10 @@ def get_float32_matmul_precision():
 
 @_operator("cpu_tier")
 def cpu_tier():
-    """Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
-    variable LIBTENSOR_CPU can select a lower one.
+    """Returns the instruction set that the kernels use: baseline, avx2, avx512 or amx. The environment
+    variable LIBTENSOR_CPU can select a lower one than the default, which is not amx, or amx.
 
-    >>> torch.cpu_tier() in ("baseline", "avx2", "avx512")
+    >>> torch.cpu_tier() in ("baseline", "avx2", "avx512", "amx")
     True
     """
 

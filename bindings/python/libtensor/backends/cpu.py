@@ -2,7 +2,7 @@
 
 from .._gen.gen_functions import cpu_tier as _cpu_tier
 
-NAMES = {"baseline": "DEFAULT", "avx2": "AVX2", "avx512": "AVX512"}
+NAMES = {"baseline": "DEFAULT", "avx2": "AVX2", "avx512": "AVX512", "amx": "AVX512"}
 
 
 def get_cpu_capability():

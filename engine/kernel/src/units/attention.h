@@ -17,11 +17,12 @@ namespace {
 // exponentials, for the queries from `row` to `last_row`; with them it adds, for these and the keys
 // from `key` to `last_key`, to those that are not NULL. `tiles` and `dots` are product kernels;
 // `room` has a tile, with gradients two, and after them, if `packs`, packed panels of a block of
-// keys and values.
+// keys and values. With many queries, keys and values of bfloat16 are multiplied by the kernel
+// `rounded`, after they are packed by `rounded_pack`.
 struct attention_args {
   uintptr_t query, key, value, mask, result, lse;
   uintptr_t given, along, of_query, of_key, of_value, of_mask;
-  uintptr_t tiles, dots, room;
+  uintptr_t tiles, dots, rounded, rounded_pack, room;
   int64_t rows, keys, width, value_width;
   int64_t first_row, last_row, first_key, last_key, row_block, key_block, stride;
   int64_t query_step, key_step, value_step, mask_step, mask_column, result_step, given_step;
@@ -46,8 +47,8 @@ constexpr int64_t kSkinny =
 
 // c = a b, or c + a b with `more`; c has m rows, n columns and sums of k products.
 template <class T>
-__attribute__((noinline)) void multiply(const attention_args *g, Matrix<T> a, Matrix<T> b,
-                                        Matrix<T> c, int64_t m, int64_t n, int64_t k, bool more) {
+lt_gemm product_of(Matrix<T> a, Matrix<T> b, Matrix<T> c, int64_t m, int64_t n, int64_t k,
+                   bool more) {
   lt_gemm p = {};
   p.a = (uintptr_t)a.at, p.b = (uintptr_t)b.at, p.c = p.d = (uintptr_t)c.at;
   p.batch = 1, p.m = m, p.n = n, p.k = k;
@@ -56,6 +57,12 @@ __attribute__((noinline)) void multiply(const attention_args *g, Matrix<T> a, Ma
   const T factors[2] = {T(1), T(more)};
   memcpy(p.alpha, &factors[0], sizeof(T));
   memcpy(p.beta, &factors[1], sizeof(T));
+  return p;
+}
+template <class T>
+__attribute__((noinline)) void multiply(const attention_args *g, Matrix<T> a, Matrix<T> b,
+                                        Matrix<T> c, int64_t m, int64_t n, int64_t k, bool more) {
+  const lt_gemm p = product_of(a, b, c, m, n, k, more);
   const bool along = m <= kSkinny && a.column == 1 && b.row == 1 && k >= 2 * Vec<T>::N;
   ((void (*)(const lt_gemm *))(along ? g->dots : g->tiles))(&p);
 }
@@ -89,6 +96,30 @@ void multiply_panels(const attention_args *g, Matrix<T> a, const Panels<T> &b, M
   for (int64_t j = 0; j < n; j += W)
     multiply<T>(g, a, {b.at + j * b.rows, W, 1}, {c.at + j, c.row, 1}, m, n - j < W ? n - j : W, k,
                 more);
+}
+
+// A second operand of bfloat16 in packed panels, with k rows.
+struct RoundedPanels {
+  uintptr_t at;
+  int64_t k;
+};
+
+__attribute__((noinline)) inline RoundedPanels packed(const attention_args *g,
+                                                      Matrix<const BFloat16> b, int64_t k,
+                                                      int64_t n, int64_t, float *&room) {
+  lt_gemm_packing p = {(uintptr_t)b.at, (uintptr_t)room, n, k, b.row, b.column, 0};
+  ((void (*)(lt_gemm_packing *))g->rounded_pack)(&p);
+  const RoundedPanels panels = {p.packed, k};
+  room += p.bytes / int64_t(sizeof(float));
+  return panels;
+}
+
+inline void multiply_panels(const attention_args *g, Matrix<float> a, const RoundedPanels &b,
+                            Matrix<float> c, int64_t m, int64_t n, int64_t k, bool more) {
+  lt_gemm_rounded r = {};
+  r.g = product_of<float>(a, Matrix<float>{}, c, m, n, k, more);
+  r.packed = b.at, r.packed_k = b.k;
+  ((void (*)(const lt_gemm_rounded *))g->rounded)(&r);
 }
 
 // 2^x for x up to 0, with 0 for results below 2^-126; NaN stays NaN.
@@ -249,10 +280,11 @@ struct Attention {
   template <class S>
   static void row(const attention_args *g) {
     constexpr bool stored = !std::is_same<S, Computed<S>>::value;
-    if (stored || g->rows <= kSkinny) {
+    constexpr bool rounds = std::is_same<S, BFloat16>::value;
+    if (g->rows <= kSkinny || (stored && !(rounds && g->rounded))) {
       for (int64_t i = g->first_row; i < g->last_row; i += kSkinny)
         few<S>(g, i, g->last_row - i < kSkinny ? g->last_row : i + kSkinny);
-    } else if constexpr (!stored) {
+    } else if constexpr (!stored || rounds) {
       for (int64_t i = g->first_row; i < g->last_row; i += kRows)
         rows<S>(g, i, g->last_row - i < kRows ? g->last_row : i + kRows);
     }
@@ -278,16 +310,18 @@ struct Attention {
     softmax.finish(last);
   }
 
-  template <class T>
+  template <class S>
   static void rows(const attention_args *g, int64_t first, int64_t last) {
+    using T = Computed<S>;
+    using Key = std::conditional_t<std::is_same<S, T>::value, T, const S>;
     T *const tile = (T *)g->room;
     RunningSoftmax<T, kRows> softmax(g, first, last);
     for (int64_t j = 0; j < reach(g, last, g->keys); j += g->key_block) {
       const int64_t left = g->keys - j < g->key_block ? g->keys - j : g->key_block;
       T *room = tile + g->row_block * g->stride;
-      const auto keys = packed(g, rows_of<T>(g->key, g->key_step, j).turned(), g->width, left,
+      const auto keys = packed(g, rows_of<Key>(g->key, g->key_step, j).turned(), g->width, left,
                                last - first, room);
-      const auto values = packed(g, rows_of<T>(g->value, g->value_step, j), left, g->value_width,
+      const auto values = packed(g, rows_of<Key>(g->value, g->value_step, j), left, g->value_width,
                                  last - first, room);
       for (int64_t i = first; i < last; i += g->row_block) {
         const int64_t m = last - i < g->row_block ? last - i : g->row_block;

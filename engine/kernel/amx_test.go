@@ -1,0 +1,35 @@
+package kernel
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Kernels that use tile registers are there only if they are requested, and the CPU supports them or they are emulated.
+func TestTileRegistersAreUsedOnRequest(t *testing.T) {
+	for _, tier := range usableTiers() {
+		if tier != "avx512" {
+			assert.Equal(t, emulatesAMX, permitsAMX(tier), tier)
+		}
+		for name, k := range read(tier, false).kernels {
+			if strings.Contains(name, "_amx") {
+				assert.Equal(t, Kernel{Name: name}, *k, tier)
+			}
+		}
+	}
+	assert.Contains(t, append(usableTiers(), amxTier), CPUTier())
+	assert.Contains(t, usableTiers(), Tier())
+}
+
+// Intel's CPUs multiply bfloat16 in float32, AMD's and unknown ones do not.
+func TestWideningOfBFloat16(t *testing.T) {
+	assert.True(t, widening[cpuModel{"GenuineIntel", 6}])
+	assert.False(t, widening[cpuModel{"AuthenticAMD", 25}])
+	assert.False(t, widening[cpuModel{"another vendor", 6}])
+	if model := currentModel(); Tier() != "baseline" {
+		assert.Len(t, model.vendor, 12)
+		assert.Positive(t, model.family)
+	}
+}
