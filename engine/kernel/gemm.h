@@ -20,12 +20,12 @@ typedef struct {
 
 // A product of quantized matrices; b is int8, a int16, or uint8 for the kernel gemm_bytes, or of
 // the kernel's dtype for gemm_quantized_amx, and a's columns are adjacent. If packed is not NULL,
-// it has the columns of b, as the kernel's name with _pack wrote them, and the first is that of this number, a multiple of 32. Arrays have
-// an item for each column of c, and may be read up to 64 items beyond the last one. A sum is that
-// of (a - a_zero) * b, plus offsets, less zeros times the row's row_sums if these are not NULL; it
-// wraps around. It is written to an int32 c; in float32, plus bias and times scales, to a float32
-// one; and rounded, ties to even, clamped to [low, high], plus zero, to one of 8 bits. The factors
-// and the batch of g are ignored.
+// it has the columns of b, as the kernel's name with _pack wrote them, and the first is that of
+// this number, a multiple of 32. Arrays have an item for each column of c, and may be read up to 64
+// items beyond the last one. A sum is that of (a - a_zero) * b, plus offsets, less zeros times the
+// row's row_sums if these are not NULL; it wraps around. It is written to an int32 c; in float32,
+// plus bias and times scales, to a float32 one; and rounded, ties to even, clamped to [low, high],
+// plus zero, to one of 8 bits. The factors and the batch of g are ignored.
 typedef struct {
   lt_gemm g;
   uintptr_t offsets, zeros, row_sums, bias, scales, packed;

@@ -1,4 +1,5 @@
-"""Products of bfloat16 and of bytes of sizes around those of tile registers: 16 rows of 64 bytes, 32 by 32 elements at a time, and parts of 512 or 1,024 products.
+"""Products of bfloat16 and of bytes, of sizes around those of tile registers: 16 rows of 64 bytes, 32 by 32 elements at a time, and
+parts of 512 or 1,024 products.
 
 make test-amx runs this file, too, with a library that emulates the registers."""
 
@@ -80,7 +81,7 @@ def test_subnormal_and_special_numbers():
     a[3, 39], a[4, 1], a[5, 2], a[5, 3], a[6, 0] = float("nan"), float("inf"), float("inf"), -float("inf"), 1e-39
     made = torch.mm(a, b).float()
     assert made[3].isnan().all() and made[4].isposinf().all() and made[5].isnan().all()
-    assert ((made[6] == 0) | (made[6].sub(1e-39 * 1).abs() < 1e-41)).all()
+    assert ((made[6] == 0) | (made[6] == a[6, 0].float())).all()
     made[3:7] = 0
     assert (made == 0).all()  # nothing outside of a matrix is read
 
@@ -123,14 +124,16 @@ def test_transposed_convolutions(options):
     assert for_any_number_of_threads(lambda: F.conv_transpose2d(x, w, b, **options)).equal(expected)
 
 
-@pytest.mark.parametrize("queries, keys, width, value_width", [(9, 5, 16, 16), (16, 32, 64, 64), (33, 65, 40, 24), (130, 300, 64, 80), (300, 257, 600, 33), (64, 1, 1, 1)])
+ATTENTIONS = [(9, 5, 16, 16), (16, 32, 64, 64), (33, 65, 40, 24), (130, 300, 64, 80), (300, 257, 600, 33), (64, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("queries, keys, width, value_width", ATTENTIONS)
 @pytest.mark.parametrize("form", ["plain", "causal", "mask", "groups"])
 def test_attention(queries, keys, width, value_width, form):
     generator = torch.Generator().manual_seed(queries)
     heads = 4 if form == "groups" else 2
-    q, k, v = (
-        torch.randn(2, h, *size, generator=generator).to(torch.bfloat16) for h, size in ((heads, (queries, width)), (2, (keys, width)), (2, (keys, value_width)))
-    )
+    sizes = ((heads, queries, width), (2, keys, width), (2, keys, value_width))
+    q, k, v = (torch.randn(2, *size, generator=generator).to(torch.bfloat16) for size in sizes)
     mask = torch.randn(queries, keys, generator=generator) > -0.5 if form == "mask" else None
     options = {"attn_mask": mask, "is_causal": form == "causal", "enable_gqa": form == "groups"}
     made = for_any_number_of_threads(lambda: F.scaled_dot_product_attention(q, k, v, **options))

@@ -168,8 +168,7 @@ class AmxRegisters {
         odd[v] = fused(bit_cast<float>(a & high), bit_cast<float>(b & high), odd[v]);
       }
     }
-    for (int v = 0; v < V; v++)
-      lt::store(c + v * N, lt::load(c + v * N) + (even[v] + odd[v]));
+    for (int v = 0; v < V; v++) lt::store(c + v * N, lt::load(c + v * N) + (even[v] + odd[v]));
   }
 
   // Sums wrap around.

@@ -38,7 +38,7 @@ struct AmxBytes {
 
 // Values of k that fill a register, and the values of a packed panel.
 template <class P>
-constexpr int64_t kAmxDepth = kAmxUnits *P::kSteps;
+constexpr int64_t kAmxDepth = kAmxUnits * P::kSteps;
 template <class P>
 LT_INLINE int64_t amx_depth(int64_t k) {
   return (k + kAmxDepth<P> - 1) / kAmxDepth<P> * kAmxDepth<P>;
@@ -141,8 +141,8 @@ struct AmxRows {
                size_t(left) * sizeof(Left));
     }
     const bool down = n > kAmxRows, across = w > kAmxUnits;
-    const auto block = down ? across ? amx_block<P, 2, 2> : amx_block<P, 2, 1>
-                       : across ? amx_block<P, 1, 2>
+    const auto block = down     ? across ? amx_block<P, 2, 2> : amx_block<P, 2, 1>
+                           : across ? amx_block<P, 1, 2>
                                 : amx_block<P, 1, 1>;
     block(registers, a, row, tail, depth, panel, sums, first);
   }
@@ -286,8 +286,8 @@ void gemm_quantized_amx(const lt_gemm_quantized *q) {
           pack_amx<P>((const int8_t *)g->b + p * g->b_row + j * g->b_col, g->b_row, g->b_col, depth,
                       w, room);
         for (int64_t c = 0; c < W; c++)
-          starts[c] = (p == 0 ? ((const int32_t *)q->offsets)[j + c] : starts[c]) -
-                      panel[c] * q->a_zero;
+          starts[c] =
+              (p == 0 ? ((const int32_t *)q->offsets)[j + c] : starts[c]) - panel[c] * q->a_zero;
         return panel + W;
       },
       [&](int32_t *sums, int64_t s, int64_t i, int64_t rows, int64_t j, int64_t w) {

@@ -25,8 +25,7 @@ LT_UNIT(gemm_amx){
      "",
      {LT_AMX_BYTES(lt::gemm_quantized_amx<uint8_t>, lt::gemm_quantized_amx<int8_t>), LT_NO_FLOATS,
       LT_NO_COMPLEX}},
-    LT_SINGLE("gemm_quantized_amx_pack",
-              (lt::gemm_amx_pack<lt::AmxBytes<int8_t, int8_t>, int8_t>)),
+    LT_SINGLE("gemm_quantized_amx_pack", (lt::gemm_amx_pack<lt::AmxBytes<int8_t, int8_t>, int8_t>)),
 #else
     LT_SINGLE("gemm_amx", LT_NONE),
     LT_SINGLE("gemm_rounded_amx", LT_NONE),
