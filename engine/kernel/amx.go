@@ -32,7 +32,7 @@ import "C"
 const amxTier = "amx"
 
 // permitsAMX reports whether the CPU supports the kernels that use tile registers, this build has those of the given tier, and Linux permits them,
-// which it requests. Linux refuses if the alternate signal stack of a thread is too small for the registers.
+// which it requests. Linux denies them if the alternate signal stack of a thread is too small for the registers.
 func permitsAMX(tier string) bool {
 	return emulatesAMX || tier == "avx512" && C.lt_cpu_amx() != 0 && C.lt_request_amx() != 0
 }
