@@ -245,7 +245,7 @@ static void explain_run(const lt_target *t, tensor_status code, lt_problem *prob
     const size_t n = brackets ? length - 2 : length;
     const char *const own[] = {t->op->name, t->op->called, t->op->called_};
     for (int i = 0; i < 3; i++)
-      if (strlen(own[i]) == n && strncmp(own[i], said, n) == 0) {
+      if (own[i] && strlen(own[i]) == n && strncmp(own[i], said, n) == 0) {
         to += snprintf(to, sizeof problem->text, "%s", t->name);
         said = rest;
         break;

@@ -101,6 +101,7 @@ static void find_aten(const char *name, overloads *to) {
 // Returns whether a name is that of a form of an operator, with its overload or without.
 static bool is_name_of(const lt_operator *op, int form, const char *name) {
   const char *called = form == LT_INPLACE ? op->called_ : op->called;
+  if (!called) return false;
   const size_t n = strlen(called);
   if (strncmp(name, called, n) != 0) return false;
   return !name[n] || strcmp(name + n, op->name + strlen(op->called)) == 0;

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/backend"
@@ -23,19 +24,34 @@ type entry struct {
 	cuda            string // the support by CUDA devices, if not complete: partly or rejected
 }
 
+// entryFields is the number of fields of a line, of which the last one may be missing.
+const entryFields = 9
+
 // DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype, with
 // tab-separated fields: the operator, which of the three the line describes, its name, and one word.
 func (c Context) DispatchTable(name string) (string, error) {
 	var b strings.Builder
-	for i := range entries {
-		if e := &entries[i]; e.id == name || strings.HasPrefix(e.id, name+".") && !strings.Contains(e.id[len(name)+1:], ".") {
-			e.write(&b)
+	for line := range strings.Lines(entryLines) {
+		if id, _, _ := strings.Cut(line, " "); id != name && (!strings.HasPrefix(id, name+".") || strings.Contains(id[len(name)+1:], ".")) {
+			continue
 		}
+		parseEntry(line).write(&b)
 	}
 	if b.Len() == 0 {
 		return "", status.Runtimef("dispatch_table: operator '%s' does not exist", name)
 	}
 	return b.String(), nil
+}
+
+// parseEntry reads a line of entryLines.
+func parseEntry(line string) *entry {
+	f := strings.Fields(line + " -")
+	dtypes, _ := strconv.ParseUint(f[7], 0, 32)
+	e := &entry{f[0], f[1], f[2], f[3], f[4] == "true", f[5] == "true", f[6] == "true", uint32(dtypes), ""}
+	if len(f) > entryFields {
+		e.cuda = f[entryFields-1]
+	}
+	return e
 }
 
 func (e *entry) write(b *strings.Builder) {

@@ -2,1112 +2,1111 @@
 
 package dispatch
 
-// entries are the operators of tensors, in the order of the schema.
-var entries = []entry{
-	{"add", "Add", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"sub", "Sub", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"subtract", "Sub", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"rsub", "Rsub", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"mul", "Mul", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"multiply", "Mul", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"div", "Div", "kernel", "rule", true, false, false, 0x17fff, ""},
-	{"divide", "Div", "kernel", "rule", true, false, false, 0x17fff, ""},
-	{"true_divide", "TrueDivide", "kernel", "rule", true, false, false, 0x17fff, ""},
-	{"floor_divide", "FloorDivide", "kernel", "refused", true, false, false, 0x1ffe, ""},
-	{"remainder", "Remainder", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"fmod", "Fmod", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"pow", "Pow", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"float_power", "FloatPower", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"neg", "Neg", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"negative", "Neg", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"positive", "Positive", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"square", "Square", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"reciprocal", "Reciprocal", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"abs", "Abs", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"absolute", "Abs", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"sign", "Sign", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"sgn", "Sgn", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"copysign", "Copysign", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"addcmul", "Addcmul", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"addcdiv", "Addcdiv", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"lerp", "Lerp", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"eq", "Eq", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"ne", "Ne", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"not_equal", "Ne", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"lt", "Lt", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"less", "Lt", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"le", "Le", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"less_equal", "Le", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"gt", "Gt", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"greater", "Gt", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"ge", "Ge", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"greater_equal", "Ge", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"equal", "Equal", "kernel", "constant", true, false, true, 0x1ffff, ""},
-	{"isclose", "Isclose", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"allclose", "Allclose", "kernel", "constant", true, false, true, 0x1ffff, ""},
-	{"isnan", "Isnan", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"isinf", "Isinf", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"isfinite", "Isfinite", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"isreal", "Isreal", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"isposinf", "Isposinf", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"isneginf", "Isneginf", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"signbit", "Signbit", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"complex.parts", "ComplexParts", "kernel", "rule", true, false, false, 0x1a00, ""},
-	{"polar", "Polar", "kernel", "rule", true, false, false, 0x1a00, ""},
-	{"real", "Real", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"imag", "Imag", "kernel", "rule", true, false, false, 0x1e000, ""},
-	{"view_as_real", "ViewAsReal", "kernel", "rule", true, false, false, 0x1e000, ""},
-	{"view_as_complex", "ViewAsComplex", "kernel", "rule", true, false, false, 0x1a00, ""},
-	{"conj", "Conj", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"neg_view", "NegView", "kernel", "rule", true, false, false, 0x1fffe, ""},
-	{"conj_physical", "ConjPhysical", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"resolve_conj", "ResolveConj", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"resolve_neg", "ResolveNeg", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"angle", "Angle", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"clone", "Clone", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"contiguous", "Contiguous", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"to.options", "ToOptions", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"copy_", "Copy", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"fill", "Fill", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"zero_", "Zero", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"item", "Item", "kernel", "constant", true, false, true, 0x1ffff, ""},
-	{"is_contiguous", "IsContiguous", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"is_set_to", "IsSetTo", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"resize_", "Resize", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"resize_as_", "ResizeAs", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"set_", "Set", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"set_.tensor", "SetTensor", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"set_.tensor_geometry", "SetTensorGeometry", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"set_.storage", "SetStorage", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"set_.storage_geometry", "SetStorageGeometry", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"fill_diagonal_", "FillDiagonal", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"zeros", "Zeros", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"ones", "Ones", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"full", "Full", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"empty", "Empty", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"empty_strided", "EmptyStrided", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"empty_permuted", "EmptyPermuted", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"scalar_tensor", "ScalarTensor", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"arange.start", "ArangeStart", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"arange.start_step", "ArangeStartStep", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"arange", "Arange", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"range", "Range", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"linspace", "Linspace", "kernel", "constant", true, false, false, 0x1fffe, ""},
-	{"linspace.tensor_tensor", "LinspaceTensorTensor", "composite", "constant", true, false, true, 0x1fffe, ""},
-	{"linspace.tensor_scalar", "LinspaceTensorScalar", "composite", "constant", true, false, true, 0x1fffe, ""},
-	{"linspace.scalar_tensor", "LinspaceScalarTensor", "composite", "constant", true, false, true, 0x1fffe, ""},
-	{"logspace", "Logspace", "kernel", "constant", true, false, false, 0x1fffe, ""},
-	{"logspace.tensor_tensor", "LogspaceTensorTensor", "composite", "constant", true, false, true, 0x1fffe, ""},
-	{"logspace.tensor_scalar", "LogspaceTensorScalar", "composite", "constant", true, false, true, 0x1fffe, ""},
-	{"logspace.scalar_tensor", "LogspaceScalarTensor", "composite", "constant", true, false, true, 0x1fffe, ""},
-	{"eye", "Eye", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"eye.m", "EyeM", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"tril_indices", "TrilIndices", "kernel", "constant", true, false, false, 0x1fe, ""},
-	{"triu_indices", "TriuIndices", "kernel", "constant", true, false, false, 0x1fe, ""},
-	{"empty_like", "EmptyLike", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"zeros_like", "ZerosLike", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"ones_like", "OnesLike", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"full_like", "FullLike", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"new_empty", "NewEmpty", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"new_empty_strided", "NewEmptyStrided", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"new_full", "NewFull", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"new_zeros", "NewZeros", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"new_ones", "NewOnes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"bartlett_window", "BartlettWindow", "composite", "constant", true, false, false, 0x1e00, ""},
-	{"hann_window", "HannWindow", "composite", "constant", true, false, false, 0x1e00, ""},
-	{"hamming_window", "HammingWindow", "composite", "constant", true, false, false, 0x1e00, ""},
-	{"blackman_window", "BlackmanWindow", "composite", "constant", true, false, false, 0x1e00, ""},
-	{"kaiser_window", "KaiserWindow", "composite", "constant", true, false, false, 0x1e00, ""},
-	{"vander", "Vander", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"fft_c2c", "FftC2c", "kernel", "rule", true, false, false, 0x6000, ""},
-	{"fft_r2c", "FftR2c", "kernel", "rule", true, false, false, 0x1800, ""},
-	{"fft_c2r", "FftC2r", "kernel", "rule", true, false, false, 0x6000, ""},
-	{"fft.fft", "FftFft", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.ifft", "FftIfft", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.rfft", "FftRfft", "composite", "composite", true, false, false, 0x19ff, "refused"},
-	{"fft.irfft", "FftIrfft", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.hfft", "FftHfft", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.ihfft", "FftIhfft", "composite", "composite", true, false, false, 0x19ff, "refused"},
-	{"fft.fft2", "FftFft2", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.fftn", "FftFftn", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.ifft2", "FftIfft2", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.ifftn", "FftIfftn", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.rfft2", "FftRfft2", "composite", "composite", true, false, false, 0x19ff, "refused"},
-	{"fft.rfftn", "FftRfftn", "composite", "composite", true, false, false, 0x19ff, "refused"},
-	{"fft.irfft2", "FftIrfft2", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.irfftn", "FftIrfftn", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.hfft2", "FftHfft2", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.hfftn", "FftHfftn", "composite", "composite", true, false, false, 0x79ff, "refused"},
-	{"fft.ihfft2", "FftIhfft2", "composite", "composite", true, false, false, 0x19ff, "refused"},
-	{"fft.ihfftn", "FftIhfftn", "composite", "composite", true, false, false, 0x19ff, "refused"},
-	{"fft.fftshift", "FftFftshift", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"fft.ifftshift", "FftIfftshift", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"fft.fftfreq", "FftFftfreq", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"fft.rfftfreq", "FftRfftfreq", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"signal_pad", "SignalPad", "composite", "rule", false, false, false, 0x1ffff, ""},
-	{"stft", "Stft", "composite", "composite", false, false, false, 0x7800, "refused"},
-	{"istft", "Istft", "composite", "composite", false, false, false, 0x6000, "refused"},
-	{"save", "Save", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"save_bytes", "SaveBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"save_dict", "SaveDict", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"load_bytes", "LoadBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"archive_save", "ArchiveSave", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"archive_save_bytes", "ArchiveSaveBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"archive_load_bytes", "ArchiveLoadBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"pickle_rename", "PickleRename", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"safetensors_save_file", "SafetensorsSaveFile", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"safetensors_save", "SafetensorsSave", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"safetensors_load", "SafetensorsLoad", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"gguf_load", "GgufLoad", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"npy_save", "NpySave", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"npy_save_bytes", "NpySaveBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"npy_load_bytes", "NpyLoadBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"npy_length", "NpyLength", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"npz_save", "NpzSave", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"npz_save_bytes", "NpzSaveBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"npz_load_bytes", "NpzLoadBytes", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"file_write", "FileWrite", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"sqrt", "Sqrt", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"rsqrt", "Rsqrt", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"exp", "Exp", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"exp2", "Exp2", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"expm1", "Expm1", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"log", "Log", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"log2", "Log2", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"log10", "Log10", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"log1p", "Log1p", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"sin", "Sin", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"cos", "Cos", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"tan", "Tan", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"asin", "Asin", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"arcsin", "Asin", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"acos", "Acos", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"arccos", "Acos", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"atan", "Atan", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"arctan", "Atan", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"sinh", "Sinh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"cosh", "Cosh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"tanh", "Tanh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"asinh", "Asinh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"arcsinh", "Asinh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"acosh", "Acosh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"arccosh", "Acosh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"atanh", "Atanh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"arctanh", "Atanh", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"sigmoid", "Sigmoid", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"atan2", "Atan2", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"arctan2", "Atan2", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"hypot", "Hypot", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"index_get", "IndexGet", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"index_set_", "IndexSet", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"index_set_scalar_", "IndexSetScalar", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"index_put", "IndexPut", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"index_select", "IndexSelect", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"masked_select", "MaskedSelect", "kernel", "rule", true, false, true, 0x1ffff, ""},
-	{"masked_fill", "MaskedFill", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"masked_scatter", "MaskedScatter", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"gather", "Gather", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"take", "Take", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"take_along_dim", "TakeAlongDim", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"nonzero", "Nonzero", "kernel", "constant", true, false, true, 0x1ffff, ""},
-	{"nonzero_static", "NonzeroStatic", "composite", "constant", true, false, false, 0x1ffff, ""},
-	{"nonzero_numpy", "NonzeroNumpy", "kernel", "constant", true, false, true, 0x1ffff, ""},
-	{"argwhere", "Argwhere", "composite", "constant", true, false, true, 0x1ffff, ""},
-	{"put", "Put", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"scatter.src", "Scatter", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"scatter.value", "ScatterValue", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"scatter.src_reduce", "ScatterReduceSource", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"scatter.value_reduce", "ScatterReduceValue", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"scatter_add", "ScatterAdd", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"scatter_reduce", "ScatterReduce", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"segment_reduce", "SegmentReduce", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"index_add", "IndexAdd", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"index_copy", "IndexCopy", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"index_fill", "IndexFill", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"index_reduce", "IndexReduce", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"where.condition", "NonzeroNumpy", "kernel", "constant", true, false, true, 0x1ffff, ""},
-	{"cat", "Cat", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"concat", "Cat", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"concatenate", "Cat", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"stack", "Stack", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"hstack", "Hstack", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"vstack", "Vstack", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"row_stack", "Vstack", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"dstack", "Dstack", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"column_stack", "ColumnStack", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"atleast_1d", "Atleast1d", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"atleast_1d.sequence", "Atleast1dSequence", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"atleast_2d", "Atleast2d", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"atleast_2d.sequence", "Atleast2dSequence", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"atleast_3d", "Atleast3d", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"atleast_3d.sequence", "Atleast3dSequence", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"broadcast_tensors", "BroadcastTensors", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"meshgrid", "Meshgrid", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"cartesian_prod", "CartesianProd", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"combinations", "Combinations", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"block_diag", "BlockDiag", "composite", "rule", false, false, false, 0x1ffff, ""},
-	{"repeat", "Repeat", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"tile", "Tile", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"repeat_interleave.int", "RepeatInterleaveSelf", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"repeat_interleave.tensor", "RepeatInterleaveTensor", "composite", "composite", true, false, true, 0x1ffff, ""},
-	{"repeat_interleave", "RepeatInterleave", "kernel", "constant", true, false, true, 0x1fe, ""},
-	{"roll", "Roll", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"flip", "Flip", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"fliplr", "Fliplr", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"flipud", "Flipud", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"rot90", "Rot90", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"tril", "Tril", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"triu", "Triu", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"diag", "Diag", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"diag_embed", "DiagEmbed", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"diagflat", "Diagflat", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"diagonal_scatter", "DiagonalScatter", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"select_scatter", "SelectScatter", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"slice_scatter", "SliceScatter", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"as_strided_scatter", "AsStridedScatter", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"unravel_index", "UnravelIndex", "kernel", "constant", true, false, false, 0x1fe, ""},
-	{"sum_to_size", "SumToSize", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"constant_pad_nd", "ConstantPadNd", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"linalg.matmul", "Matmul", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"linalg.cross", "LinalgCross", "composite", "rule", true, false, false, 0x1fffe, ""},
-	{"linalg.diagonal", "LinalgDiagonal", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"linalg.vecdot", "LinalgVecdot", "composite", "composite", true, false, false, 0x17e00, ""},
-	{"linalg.multi_dot", "LinalgMultiDot", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"chain_matmul", "ChainMatmul", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"linalg.matrix_power", "LinalgMatrixPower", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"matrix_power", "LinalgMatrixPower", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"linalg.matrix_exp", "LinalgMatrixExp", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"matrix_exp", "LinalgMatrixExp", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.vander", "LinalgVander", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"linalg.tensorinv", "LinalgTensorinv", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"linalg.tensorsolve", "LinalgTensorsolve", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"linalg.cholesky_ex", "LinalgCholeskyEx", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.cholesky", "LinalgCholesky", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"cholesky", "Cholesky", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.lu_factor_ex", "LinalgLuFactorEx", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.lu_factor", "LinalgLuFactor", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"lu", "Lu", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.lu", "LinalgLu", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"lu_unpack", "LuUnpack", "composite", "composite", false, false, false, 0x1fe00, ""},
-	{"pivots_permutation", "PivotsPermutation", "kernel", "constant", false, false, false, 0x1fe, ""},
-	{"linalg.ldl_factor_ex", "LinalgLdlFactorEx", "kernel", "refused", true, false, false, 0x1fe00, "refused"},
-	{"linalg.ldl_factor", "LinalgLdlFactor", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"geqrf", "Geqrf", "kernel", "refused", true, false, false, 0x1fe00, "refused"},
-	{"linalg.qr", "LinalgQr", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"qr", "Qr", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.householder_product", "LinalgHouseholderProduct", "kernel", "rule", false, false, false, 0x1fe00, "refused"},
-	{"orgqr", "LinalgHouseholderProduct", "kernel", "rule", false, false, false, 0x1fe00, "refused"},
-	{"ormqr", "Ormqr", "kernel", "rule", false, false, false, 0x1fe00, "refused"},
-	{"linalg.matrix_sqrth", "LinalgMatrixSqrth", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"lyapunov", "Lyapunov", "composite", "rule", false, false, false, 0x1fe00, ""},
-	{"linalg.polar", "LinalgPolar", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.det", "LinalgDet", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"det", "LinalgDet", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.slogdet", "LinalgSlogdet", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"slogdet", "LinalgSlogdet", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"logdet", "Logdet", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.vector_norm", "LinalgVectorNorm", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"linalg.matrix_norm", "LinalgMatrixNorm", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"linalg.matrix_norm.str_ord", "LinalgMatrixNormStrOrd", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"linalg.norm", "LinalgNorm", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"linalg.norm.ord_str", "LinalgNormOrdStr", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"frobenius_norm", "FrobeniusNorm", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"nuclear_norm", "NuclearNorm", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.cond", "LinalgCond", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.cond.p_str", "LinalgCondPStr", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.matrix_rank", "LinalgMatrixRank", "composite", "constant", true, false, false, 0x1fe00, "refused"},
-	{"linalg.matrix_rank.atol_rtol_tensor", "LinalgMatrixRankAtolRtolTensor", "composite", "constant", false, false, false, 0x1fe00, "refused"},
-	{"linalg.matrix_rank.tol", "LinalgMatrixRankTol", "composite", "constant", true, false, false, 0x1fe00, "refused"},
-	{"linalg.matrix_rank.tol_tensor", "LinalgMatrixRankTolTensor", "composite", "constant", false, false, false, 0x1fe00, "refused"},
-	{"linalg.pinv", "LinalgPinv", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.pinv.atol_rtol_tensor", "LinalgPinvAtolRtolTensor", "composite", "rule", false, false, false, 0x1fe00, "refused"},
-	{"linalg.pinv.rcond", "LinalgPinvRcond", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.pinv.rcond_tensor", "LinalgPinvRcondTensor", "composite", "rule", false, false, false, 0x1fe00, "refused"},
-	{"pinverse", "Pinverse", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.solve_ex", "LinalgSolveEx", "kernel", "rule", false, false, false, 0x1fe00, "refused"},
-	{"linalg.solve", "LinalgSolve", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"linalg.inv_ex", "LinalgInvEx", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.inv", "LinalgInv", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"inverse", "LinalgInv", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.solve_triangular", "LinalgSolveTriangular", "kernel", "rule", false, false, false, 0x1fe00, "refused"},
-	{"triangular_solve", "TriangularSolve", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"linalg.lu_solve", "LinalgLuSolve", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"lu_solve", "LuSolve", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"cholesky_solve", "CholeskySolve", "composite", "rule", false, false, false, 0x1fe00, "refused"},
-	{"cholesky_inverse", "CholeskyInverse", "composite", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.ldl_solve", "LinalgLdlSolve", "kernel", "refused", false, false, false, 0x1fe00, "refused"},
-	{"linalg.lstsq", "LinalgLstsq", "kernel", "rule", false, false, true, 0x1fe00, "refused"},
-	{"linalg.eigh", "LinalgEigh", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.eigvalsh", "LinalgEigvalsh", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.eig", "LinalgEig", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.eigvals", "LinalgEigvals", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"linalg.svd", "LinalgSvd", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"svd", "Svd", "composite", "composite", true, false, false, 0x1fe00, "refused"},
-	{"linalg.svdvals", "LinalgSvdvals", "kernel", "rule", true, false, false, 0x1fe00, "refused"},
-	{"svd_lowrank", "SvdLowrank", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"pca_lowrank", "PcaLowrank", "composite", "composite", false, false, false, 0x1fe00, "refused"},
-	{"lobpcg", "Lobpcg", "composite", "rule", false, false, false, 0x1fe00, "refused"},
-	{"fused_sgd_", "FusedSgd", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"fused_adam_", "FusedAdam", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"fused_adamw_", "FusedAdamw", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"fused_adagrad_", "FusedAdagrad", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"foreach_abs", "ForeachAbs", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_abs_", "ForeachAbsInPlace", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_acos", "ForeachAcos", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_acos_", "ForeachAcosInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_asin", "ForeachAsin", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_asin_", "ForeachAsinInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_atan", "ForeachAtan", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_atan_", "ForeachAtanInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_ceil", "ForeachCeil", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_ceil_", "ForeachCeilInPlace", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_cos", "ForeachCos", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_cos_", "ForeachCosInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_cosh", "ForeachCosh", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_cosh_", "ForeachCoshInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_erf", "ForeachErf", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_erf_", "ForeachErfInPlace", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"foreach_erfc", "ForeachErfc", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_erfc_", "ForeachErfcInPlace", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"foreach_exp", "ForeachExp", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_exp_", "ForeachExpInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_expm1", "ForeachExpm1", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_expm1_", "ForeachExpm1InPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_floor", "ForeachFloor", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_floor_", "ForeachFloorInPlace", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_frac", "ForeachFrac", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"foreach_frac_", "ForeachFracInPlace", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"foreach_lgamma", "ForeachLgamma", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_lgamma_", "ForeachLgammaInPlace", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"foreach_log", "ForeachLog", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_log_", "ForeachLogInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_log10", "ForeachLog10", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_log10_", "ForeachLog10InPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_log1p", "ForeachLog1p", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_log1p_", "ForeachLog1pInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_log2", "ForeachLog2", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_log2_", "ForeachLog2InPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_neg", "ForeachNeg", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_neg_", "ForeachNegInPlace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_reciprocal", "ForeachReciprocal", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_reciprocal_", "ForeachReciprocalInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_round", "ForeachRound", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_round_", "ForeachRoundInPlace", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_rsqrt", "ForeachRsqrt", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_rsqrt_", "ForeachRsqrtInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_sigmoid", "ForeachSigmoid", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_sigmoid_", "ForeachSigmoidInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_sign", "ForeachSign", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_sign_", "ForeachSignInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_sin", "ForeachSin", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_sin_", "ForeachSinInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_sinh", "ForeachSinh", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_sinh_", "ForeachSinhInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_sqrt", "ForeachSqrt", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_sqrt_", "ForeachSqrtInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_tan", "ForeachTan", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_tan_", "ForeachTanInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_tanh", "ForeachTanh", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_tanh_", "ForeachTanhInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_trunc", "ForeachTrunc", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_trunc_", "ForeachTruncInPlace", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"foreach_add.scalar", "ForeachAddScalar", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_add_.scalar", "ForeachAddScalarInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_add.list", "ForeachAddList", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_add_.list", "ForeachAddListInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_add.scalars", "ForeachAddScalars", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_add_.scalars", "ForeachAddScalarsInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_add.tensor", "ForeachAddTensor", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_add_.tensor", "ForeachAddTensorInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_sub.scalar", "ForeachSubScalar", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_sub_.scalar", "ForeachSubScalarInPlace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_sub.list", "ForeachSubList", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_sub_.list", "ForeachSubListInPlace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_sub.scalars", "ForeachSubScalars", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_sub_.scalars", "ForeachSubScalarsInPlace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_mul.scalar", "ForeachMulScalar", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_mul_.scalar", "ForeachMulScalarInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_mul.list", "ForeachMulList", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_mul_.list", "ForeachMulListInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_mul.scalars", "ForeachMulScalars", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_mul_.scalars", "ForeachMulScalarsInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_mul.tensor", "ForeachMulTensor", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_mul_.tensor", "ForeachMulTensorInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_div.scalar", "ForeachDivScalar", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_div_.scalar", "ForeachDivScalarInPlace", "composite", "composite", true, false, false, 0x17e00, ""},
-	{"foreach_div.list", "ForeachDivList", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_div_.list", "ForeachDivListInPlace", "composite", "composite", true, false, false, 0x17e00, ""},
-	{"foreach_div.scalars", "ForeachDivScalars", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_div_.scalars", "ForeachDivScalarsInPlace", "composite", "composite", true, false, false, 0x17e00, ""},
-	{"foreach_div.tensor", "ForeachDivTensor", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_div_.tensor", "ForeachDivTensorInPlace", "composite", "composite", true, false, false, 0x17e00, ""},
-	{"foreach_clamp_max.scalar", "ForeachClampMaxScalar", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_max_.scalar", "ForeachClampMaxScalarInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_max.list", "ForeachClampMaxList", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_max_.list", "ForeachClampMaxListInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_max.scalars", "ForeachClampMaxScalars", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_max_.scalars", "ForeachClampMaxScalarsInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_min.scalar", "ForeachClampMinScalar", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_min_.scalar", "ForeachClampMinScalarInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_min.list", "ForeachClampMinList", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_min_.list", "ForeachClampMinListInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_min.scalars", "ForeachClampMinScalars", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_clamp_min_.scalars", "ForeachClampMinScalarsInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_maximum.scalar", "ForeachMaximumScalar", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_maximum_.scalar", "ForeachMaximumScalarInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_maximum.list", "ForeachMaximumList", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_maximum_.list", "ForeachMaximumListInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_maximum.scalars", "ForeachMaximumScalars", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_maximum_.scalars", "ForeachMaximumScalarsInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_minimum.scalar", "ForeachMinimumScalar", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_minimum_.scalar", "ForeachMinimumScalarInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_minimum.list", "ForeachMinimumList", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_minimum_.list", "ForeachMinimumListInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_minimum.scalars", "ForeachMinimumScalars", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_minimum_.scalars", "ForeachMinimumScalarsInPlace", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_pow.scalar", "ForeachPowScalar", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_pow_.scalar", "ForeachPowScalarInPlace", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_pow.scalars", "ForeachPowScalars", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_pow_.scalars", "ForeachPowScalarsInPlace", "composite", "composite", true, false, false, 0x17fff, ""},
-	{"foreach_pow.list", "ForeachPowList", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"foreach_pow_.list", "ForeachPowListInPlace", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"foreach_pow.base", "ForeachPowBase", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"foreach_lerp.scalar", "ForeachLerpScalar", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_lerp_.scalar", "ForeachLerpScalarInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_lerp.list", "ForeachLerpList", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_lerp_.list", "ForeachLerpListInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_lerp.scalars", "ForeachLerpScalars", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_lerp_.scalars", "ForeachLerpScalarsInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_addcmul.scalar", "ForeachAddcmulScalar", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_addcmul_.scalar", "ForeachAddcmulScalarInPlace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_addcmul.scalars", "ForeachAddcmulScalars", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_addcmul_.scalars", "ForeachAddcmulScalarsInPlace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_addcmul.tensor", "ForeachAddcmulTensor", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_addcmul_.tensor", "ForeachAddcmulTensorInPlace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"foreach_addcdiv.scalar", "ForeachAddcdivScalar", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_addcdiv_.scalar", "ForeachAddcdivScalarInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_addcdiv.scalars", "ForeachAddcdivScalars", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_addcdiv_.scalars", "ForeachAddcdivScalarsInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_addcdiv.tensor", "ForeachAddcdivTensor", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_addcdiv_.tensor", "ForeachAddcdivTensorInPlace", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_norm", "ForeachNorm", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"foreach_max", "ForeachMax", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"foreach_mm", "ForeachMm", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"foreach_clone", "ForeachClone", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_copy_", "ForeachCopyInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"foreach_zero_", "ForeachZeroInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"logical_and", "LogicalAnd", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"logical_or", "LogicalOr", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"logical_xor", "LogicalXor", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"logical_not", "LogicalNot", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"bitwise_and", "BitwiseAnd", "kernel", "constant", true, false, false, 0x1ff, ""},
-	{"bitwise_or", "BitwiseOr", "kernel", "constant", true, false, false, 0x1ff, ""},
-	{"bitwise_xor", "BitwiseXor", "kernel", "constant", true, false, false, 0x1ff, ""},
-	{"bitwise_not", "BitwiseNot", "kernel", "constant", true, false, false, 0x1ff, ""},
-	{"bitwise_left_shift", "BitwiseLeftShift", "kernel", "constant", true, false, false, 0x1fe, ""},
-	{"bitwise_right_shift", "BitwiseRightShift", "kernel", "constant", true, false, false, 0x1fe, ""},
-	{"matmul", "Matmul", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"mm", "Mm", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"spmm", "Mm", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"bmm", "Bmm", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"mv", "Mv", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"dot", "Dot", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"vdot", "Vdot", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"inner", "Inner", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"outer", "Outer", "composite", "rule", true, false, false, 0x1ffff, ""},
-	{"ger", "Outer", "composite", "rule", true, false, false, 0x1ffff, ""},
-	{"addmm", "Addmm", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"baddbmm", "Baddbmm", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"addbmm", "Addbmm", "kernel", "rule", false, false, false, 0x17ffe, ""},
-	{"addmv", "Addmv", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"addr", "Addr", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"einsum", "Einsum", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"tensordot", "Tensordot", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"tensordot.dims", "TensordotDims", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"kron", "Kron", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"cdist", "Cdist", "kernel", "rule", true, false, false, 0x1800, ""},
-	{"pdist", "Pdist", "kernel", "rule", false, false, false, 0x1800, ""},
-	{"cosine_similarity", "CosineSimilarity", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"names", "Names", "composite", "constant", true, true, false, 0x1ffff, ""},
-	{"dim_by_name", "DimByName", "composite", "constant", true, true, false, 0x1ffff, ""},
-	{"rename", "Rename", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"rename_", "RenameInPlace", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"refine_names", "RefineNames", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"align_to", "AlignTo", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"align_as", "AlignAs", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"align_tensors", "AlignTensors", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.leaky_relu", "NnLeakyRelu", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"prelu", "Prelu", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.hardtanh", "NnHardtanh", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"nn.relu6", "NnRelu6", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"threshold", "Threshold", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"hardshrink", "Hardshrink", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.softshrink", "NnSoftshrink", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.hardsigmoid", "NnHardsigmoid", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.hardswish", "NnHardswish", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.elu", "NnElu", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"celu", "Celu", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"selu", "Selu", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.softplus", "NnSoftplus", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.logsigmoid", "NnLogsigmoid", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.gelu", "NnGelu", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.silu", "NnSilu", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"nn.mish", "NnMish", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.tanhshrink", "NnTanhshrink", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"nn.softsign", "NnSoftsign", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"rrelu", "Rrelu", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.glu", "NnGlu", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.softmin", "NnSoftmin", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.softmax", "Softmax", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.log_softmax", "LogSoftmax", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nn.gumbel_softmax", "NnGumbelSoftmax", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"nn.scaled_dot_product_attention", "NnScaledDotProductAttention", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"nn.multi_head_attention_forward", "NnMultiHeadAttentionForward", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"conv1d", "Conv1d", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv1d.padding", "Conv1dPadding", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv2d", "Conv2d", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv2d.padding", "Conv2dPadding", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv3d", "Conv3d", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv3d.padding", "Conv3dPadding", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv_transpose1d", "ConvTranspose1d", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv_transpose2d", "ConvTranspose2d", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv_transpose3d", "ConvTranspose3d", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"conv_tbc", "ConvTbc", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"dropout", "Dropout", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.dropout", "Dropout", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"feature_dropout", "FeatureDropout", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.dropout1d", "NnDropout1d", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.dropout2d", "NnDropout2d", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.dropout3d", "NnDropout3d", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"alpha_dropout", "AlphaDropout", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.alpha_dropout", "AlphaDropout", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"feature_alpha_dropout", "FeatureAlphaDropout", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.feature_alpha_dropout", "FeatureAlphaDropout", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.linear", "NnLinear", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"bilinear", "NnBilinear", "composite", "composite", false, false, false, 0x17ffe, ""},
-	{"nn.normalize", "NnNormalize", "composite", "composite", true, false, false, 0x17e00, ""},
-	{"pairwise_distance", "PairwiseDistance", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"nn.one_hot", "NnOneHot", "composite", "constant", false, false, false, 0x20, ""},
-	{"pixel_shuffle", "PixelShuffle", "composite", "rule", false, false, false, 0x1ffff, ""},
-	{"pixel_unshuffle", "PixelUnshuffle", "composite", "rule", false, false, false, 0x1ffff, ""},
-	{"channel_shuffle", "ChannelShuffle", "composite", "rule", false, false, false, 0x1ffff, ""},
-	{"native_channel_shuffle", "ChannelShuffle", "composite", "rule", false, false, false, 0x1ffff, ""},
-	{"nn.pad", "NnPad", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"nn.embedding", "NnEmbedding", "composite", "composite", false, false, false, 0x0, ""},
-	{"embedding", "Embedding", "composite", "rule", false, false, false, 0x1ffff, ""},
-	{"embedding_renorm_", "EmbeddingRenorm", "composite", "composite", false, false, false, 0x1fe00, ""},
-	{"embedding_bag", "EmbeddingBag", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.embedding_bag", "NnEmbeddingBag", "composite", "composite", false, false, false, 0x0, "refused"},
-	{"nn.l1_loss", "NnL1Loss", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"nn.mse_loss", "NnMseLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.smooth_l1_loss", "NnSmoothL1Loss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.huber_loss", "NnHuberLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.kl_div", "NnKlDiv", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.nll_loss", "NnNllLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.cross_entropy", "NnCrossEntropy", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.binary_cross_entropy", "NnBinaryCrossEntropy", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.binary_cross_entropy_with_logits", "NnBinaryCrossEntropyWithLogits", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.poisson_nll_loss", "NnPoissonNllLoss", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"nn.gaussian_nll_loss", "NnGaussianNllLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.hinge_embedding_loss", "NnHingeEmbeddingLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.margin_ranking_loss", "NnMarginRankingLoss", "composite", "composite", true, false, false, 0x1ffe, ""},
-	{"nn.soft_margin_loss", "NnSoftMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.multi_margin_loss", "NnMultiMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.multilabel_margin_loss", "NnMultilabelMarginLoss", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"nn.multilabel_soft_margin_loss", "NnMultilabelSoftMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.cosine_embedding_loss", "NnCosineEmbeddingLoss", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"nn.triplet_margin_loss", "NnTripletMarginLoss", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"ctc_loss", "CtcLoss", "composite", "composite", false, false, false, 0x1800, "refused"},
-	{"ctc_loss.tensor", "CtcLossTensor", "composite", "composite", false, false, true, 0x1800, "refused"},
-	{"nn.ctc_loss", "NnCtcLoss", "composite", "composite", false, false, false, 0x1800, "refused"},
-	{"nn.ctc_loss.tensor", "NnCtcLossTensor", "composite", "composite", false, false, true, 0x1800, "refused"},
-	{"nn.linear_cross_entropy", "NnLinearCrossEntropy", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"native_layer_norm", "NativeLayerNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"layer_norm", "LayerNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.layer_norm", "NnLayerNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"rms_norm", "RmsNorm", "composite", "composite", false, false, false, 0x1fe00, "partly"},
-	{"nn.rms_norm", "RmsNorm", "composite", "composite", false, false, false, 0x1fe00, "partly"},
-	{"native_group_norm", "NativeGroupNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"group_norm", "GroupNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.group_norm", "NnGroupNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"native_batch_norm", "NativeBatchNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"batch_norm", "BatchNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.batch_norm", "NnBatchNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"instance_norm", "InstanceNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.instance_norm", "NnInstanceNorm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.local_response_norm", "NnLocalResponseNorm", "composite", "composite", false, false, false, 0x1e20, ""},
-	{"max_pool1d", "MaxPool1d", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"max_pool2d", "MaxPool2d", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"max_pool3d", "MaxPool3d", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"max_pool1d_with_indices", "MaxPool1dWithIndices", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"nn.max_pool2d_with_indices", "NnMaxPool2dWithIndices", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"nn.max_pool3d_with_indices", "NnMaxPool3dWithIndices", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"avg_pool1d", "AvgPool1d", "composite", "composite", false, false, false, 0x1ffe, "partly"},
-	{"nn.avg_pool2d", "NnAvgPool2d", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"nn.avg_pool3d", "NnAvgPool3d", "composite", "composite", false, false, false, 0x1ffe, "partly"},
-	{"adaptive_avg_pool1d", "AdaptiveAvgPool1d", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.adaptive_avg_pool2d", "NnAdaptiveAvgPool2d", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.adaptive_avg_pool3d", "NnAdaptiveAvgPool3d", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"adaptive_max_pool1d", "AdaptiveMaxPool1d", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"nn.adaptive_max_pool2d_with_indices", "NnAdaptiveMaxPool2dWithIndices", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"nn.adaptive_max_pool3d_with_indices", "NnAdaptiveMaxPool3dWithIndices", "composite", "composite", false, false, false, 0x1ffe, "refused"},
-	{"nn.lp_pool1d", "NnLpPool1d", "composite", "composite", false, false, false, 0x1fff, "refused"},
-	{"nn.lp_pool2d", "NnLpPool2d", "composite", "composite", false, false, false, 0x1fff, "refused"},
-	{"nn.lp_pool3d", "NnLpPool3d", "composite", "composite", false, false, false, 0x1fff, "refused"},
-	{"nn.max_unpool1d", "NnMaxUnpool1d", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"nn.max_unpool2d", "NnMaxUnpool2d", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"nn.max_unpool3d", "NnMaxUnpool3d", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"nn.fractional_max_pool2d", "NnFractionalMaxPool2d", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.fractional_max_pool2d_with_indices", "NnFractionalMaxPool2dWithIndices", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.fractional_max_pool3d", "NnFractionalMaxPool3d", "composite", "composite", false, false, false, 0x1e00, "partly"},
-	{"nn.fractional_max_pool3d_with_indices", "NnFractionalMaxPool3dWithIndices", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.unfold", "NnUnfold", "composite", "composite", false, false, false, 0x17fff, "partly"},
-	{"nn.fold", "NnFold", "composite", "composite", false, false, false, 0x17ffe, "refused"},
-	{"lstm", "Lstm", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"lstm.data", "LstmData", "composite", "composite", false, false, true, 0x1e00, "refused"},
-	{"gru", "Gru", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"gru.data", "GruData", "composite", "composite", false, false, true, 0x1e00, "refused"},
-	{"rnn_tanh", "RnnTanh", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"rnn_tanh.data", "RnnTanhData", "composite", "composite", false, false, true, 0x1e00, "refused"},
-	{"rnn_relu", "RnnRelu", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"rnn_relu.data", "RnnReluData", "composite", "composite", false, false, true, 0x1e00, "refused"},
-	{"lstm_cell", "LstmCell", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"gru_cell", "GruCell", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"rnn_tanh_cell", "RnnTanhCell", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"rnn_relu_cell", "RnnReluCell", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"pack_padded_sequence", "PackPaddedSequence", "composite", "composite", false, false, true, 0x1ffff, ""},
-	{"pad_packed_sequence", "PadPackedSequence", "composite", "composite", false, false, true, 0x1ffff, ""},
-	{"nn.interpolate", "NnInterpolate", "composite", "composite", false, false, false, 0x1e02, "refused"},
-	{"nn.upsample", "NnUpsample", "composite", "composite", false, false, false, 0x1e02, "refused"},
-	{"nn.upsample_nearest", "NnUpsampleNearest", "composite", "composite", false, false, false, 0x1e02, "refused"},
-	{"nn.upsample_bilinear", "NnUpsampleBilinear", "composite", "composite", false, false, false, 0x1e02, "refused"},
-	{"grid_sampler", "GridSampler", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"grid_sampler_2d", "GridSampler2d", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"grid_sampler_3d", "GridSampler3d", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.grid_sample", "NnGridSample", "composite", "composite", false, false, false, 0x1e00, "refused"},
-	{"nn.affine_grid", "NnAffineGrid", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"affine_grid_generator", "AffineGridGenerator", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"quantize_per_tensor", "QuantizePerTensor", "composite", "constant", true, false, false, 0x800, ""},
-	{"quantize_per_tensor.tensor_qparams", "QuantizePerTensorTensorQparams", "composite", "constant", true, false, true, 0x800, ""},
-	{"quantize_per_tensor.tensors", "QuantizePerTensorTensors", "composite", "constant", true, false, true, 0x800, ""},
-	{"quantize_per_tensor_dynamic", "QuantizePerTensorDynamic", "composite", "constant", true, false, true, 0x800, ""},
-	{"quantize_per_channel", "QuantizePerChannel", "composite", "constant", true, false, true, 0x800, ""},
-	{"dequantize", "Dequantize", "composite", "rule", true, false, false, 0x1ffff, ""},
-	{"dequantize.tensors", "DequantizeTensors", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"int_repr", "IntRepr", "composite", "composite", true, false, false, 0x0, ""},
-	{"q_scale", "QScale", "composite", "constant", true, false, false, 0x0, ""},
-	{"q_zero_point", "QZeroPoint", "composite", "constant", true, false, false, 0x0, ""},
-	{"q_per_channel_scales", "QPerChannelScales", "composite", "composite", true, false, false, 0x0, ""},
-	{"q_per_channel_zero_points", "QPerChannelZeroPoints", "composite", "composite", true, false, false, 0x0, ""},
-	{"q_per_channel_axis", "QPerChannelAxis", "composite", "constant", true, false, false, 0x0, ""},
-	{"qscheme", "Qscheme", "composite", "constant", true, false, false, 0x0, ""},
-	{"is_quantized", "IsQuantized", "composite", "constant", true, true, false, 0x1ffff, ""},
-	{"make_per_tensor_quantized_tensor", "MakePerTensorQuantizedTensor", "composite", "constant", true, false, false, 0x0, ""},
-	{"make_per_channel_quantized_tensor", "MakePerChannelQuantizedTensor", "composite", "constant", true, false, true, 0x0, ""},
-	{"empty_affine_quantized", "EmptyAffineQuantized", "composite", "composite", true, false, false, 0x0, ""},
-	{"empty_per_channel_affine_quantized", "EmptyPerChannelAffineQuantized", "composite", "constant", true, false, true, 0x0, ""},
-	{"choose_qparams_per_tensor", "ChooseQparamsPerTensor", "composite", "constant", true, false, true, 0x0, ""},
-	{"fake_quantize_per_tensor_affine", "FakeQuantizePerTensorAffine", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"fake_quantize_per_tensor_affine.tensor_qparams", "FakeQuantizePerTensorAffineTensorQparams", "composite", "composite", true, false, true, 0x1e00, ""},
-	{"fake_quantize_per_tensor_affine_cachemask", "FakeQuantizePerTensorAffineCachemask", "composite", "rule", true, false, false, 0x1e00, ""},
-	{"fake_quantize_per_channel_affine", "FakeQuantizePerChannelAffine", "composite", "composite", true, false, true, 0x1e00, ""},
-	{"fake_quantize_per_channel_affine_cachemask", "FakeQuantizePerChannelAffineCachemask", "composite", "rule", true, false, true, 0x1e00, ""},
-	{"fake_quantize_learnable_per_tensor_affine", "FakeQuantizeLearnablePerTensorAffine", "composite", "composite", true, false, true, 0x1e00, ""},
-	{"fake_quantize_learnable_per_channel_affine", "FakeQuantizeLearnablePerChannelAffine", "composite", "composite", true, false, true, 0x1e00, ""},
-	{"quantized.add", "QuantizedAdd", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.add_relu", "QuantizedAddRelu", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.mul", "QuantizedMul", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.mul_relu", "QuantizedMulRelu", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.add_scalar", "QuantizedAddScalar", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.add_scalar_relu", "QuantizedAddScalarRelu", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.mul_scalar", "QuantizedMulScalar", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.mul_scalar_relu", "QuantizedMulScalarRelu", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.relu6", "QuantizedRelu6", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.cat", "QuantizedCat", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.matmul", "QuantizedMatmul", "composite", "constant", true, false, false, 0x0, ""},
-	{"quantized.linear_pack", "QuantizedLinearPack", "composite", "constant", false, false, false, 0x0, ""},
-	{"quantized.linear", "QuantizedLinear", "composite", "constant", false, false, false, 0x0, ""},
-	{"quantized.linear_relu", "QuantizedLinearRelu", "composite", "constant", false, false, false, 0x0, ""},
-	{"quantized.linear_dynamic", "QuantizedLinearDynamic", "composite", "constant", false, false, true, 0x0, ""},
-	{"quantized.conv2d", "QuantizedConv2d", "composite", "constant", false, false, false, 0x0, ""},
-	{"quantized.conv2d_relu", "QuantizedConv2dRelu", "composite", "constant", false, false, false, 0x0, ""},
-	{"gguf_dequantize", "GgufDequantize", "kernel", "constant", false, false, false, 0x0, ""},
-	{"gguf_linear", "GgufLinear", "kernel", "constant", false, false, false, 0x0, ""},
-	{"int_mm", "IntMm", "kernel", "constant", false, false, false, 0x0, ""},
-	{"weight_int8pack_mm", "WeightInt8packMm", "kernel", "constant", false, false, false, 0x0, ""},
-	{"convert_weight_to_int4pack_for_cpu", "ConvertWeightToInt4packForCpu", "kernel", "constant", false, false, false, 0x0, ""},
-	{"weight_int4pack_mm_for_cpu", "WeightInt4packMmForCpu", "kernel", "constant", false, false, false, 0x0, ""},
-	{"to_string", "ToString", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"result_type", "ResultType", "kernel", "constant", true, true, false, 0x1ffff, ""},
-	{"is_nonzero", "IsNonzero", "composite", "constant", true, false, true, 0x1ffff, ""},
-	{"is_conj", "IsConj", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"is_neg", "IsNeg", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"is_same_size", "IsSameSize", "kernel", "constant", true, true, false, 0x1ffff, ""},
-	{"rand", "Rand", "kernel", "constant", true, false, false, 0x1fe00, ""},
-	{"randn", "Randn", "kernel", "constant", true, false, false, 0x1fe00, ""},
-	{"randint", "Randint", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"randint.high", "RandintHigh", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"randperm", "Randperm", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"rand_like", "RandLike", "kernel", "constant", true, false, false, 0x1fe00, ""},
-	{"randn_like", "RandnLike", "kernel", "constant", true, false, false, 0x1fe00, ""},
-	{"randint_like", "RandintLike", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"randint_like.high", "RandintLikeHigh", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"normal.tensors", "NormalTensors", "composite", "rule", true, false, false, 0x1e00, ""},
-	{"normal.size", "NormalSize", "kernel", "constant", true, false, false, 0x1fe00, ""},
-	{"bernoulli", "Bernoulli", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"bernoulli.p", "BernoulliP", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"multinomial", "Multinomial", "kernel", "constant", true, false, false, 0x1e00, ""},
-	{"poisson", "Poisson", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"binomial", "Binomial", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"standard_gamma", "StandardGamma", "kernel", "rule", true, false, false, 0x1e00, "refused"},
-	{"standard_gamma_grad", "StandardGammaGrad", "kernel", "rule", true, false, false, 0x1e00, "refused"},
-	{"sample_dirichlet", "SampleDirichlet", "composite", "rule", true, false, false, 0x1e00, "refused"},
-	{"dirichlet_grad", "DirichletGrad", "kernel", "rule", true, false, false, 0x1e00, "refused"},
-	{"uniform_", "FillUniform", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"normal_", "FillNormal", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"random_", "FillRandom", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"random_.to", "FillRandomTo", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"random_.from", "FillRandomFrom", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"bernoulli_.tensor", "FillBernoulliEach", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"bernoulli_", "FillBernoulli", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"exponential_", "FillExponential", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"cauchy_", "FillCauchy", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"log_normal_", "FillLogNormal", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"geometric_", "FillGeometric", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"generator_set_state", "GeneratorSetState", "kernel", "constant", true, false, false, 0x0, ""},
-	{"sum", "Sum", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"nansum", "Nansum", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"prod", "Prod", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"mean", "Mean", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"nanmean", "Nanmean", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"any", "Any", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"all", "All", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"count_nonzero", "CountNonzero", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"std", "Std", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"std.dim", "StdDim", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"std.correction", "StdCorrection", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"var", "Var", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"var.dim", "VarDim", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"var.correction", "VarCorrection", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"std_mean", "StdMean", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"std_mean.dim", "StdMeanDim", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"std_mean.correction", "StdMeanCorrection", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"var_mean", "VarMean", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"var_mean.dim", "VarMeanDim", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"var_mean.correction", "VarMeanCorrection", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"norm", "Norm", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"norm.name", "NormName", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"amax", "Amax", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"amin", "Amin", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"max", "Max", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"max.dim", "MaxDim", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"min", "Min", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"min.dim", "MinDim", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"max.other", "Maximum", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"min.other", "Minimum", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"aminmax", "Aminmax", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"argmax", "Argmax", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"argmin", "Argmin", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"floor", "Floor", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"ceil", "Ceil", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"trunc", "Trunc", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"fix", "Trunc", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"round", "Round", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"frac", "Frac", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"clamp.tensor", "ClampTensor", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"clamp", "Clamp", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"clip.tensor", "ClampTensor", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"clip", "Clamp", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"clamp_min", "ClampMin", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"clamp_max", "ClampMax", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"maximum", "Maximum", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"minimum", "Minimum", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"fmax", "Fmax", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"fmin", "Fmin", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"relu", "Relu", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"where", "Where", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"cumsum", "Cumsum", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"cumprod", "Cumprod", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"cummax", "Cummax", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"cummin", "Cummin", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"logcumsumexp", "Logcumsumexp", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"logsumexp", "Logsumexp", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"softmax", "Softmax", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"log_softmax", "LogSoftmax", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"signal.windows.bartlett", "SignalWindowsBartlett", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.blackman", "SignalWindowsBlackman", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.cosine", "SignalWindowsCosine", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.exponential", "SignalWindowsExponential", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.gaussian", "SignalWindowsGaussian", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.general_cosine", "SignalWindowsGeneralCosine", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.general_hamming", "SignalWindowsGeneralHamming", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.hamming", "SignalWindowsHamming", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.hann", "SignalWindowsHann", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.kaiser", "SignalWindowsKaiser", "composite", "constant", true, false, false, 0x1800, ""},
-	{"signal.windows.nuttall", "SignalWindowsNuttall", "composite", "constant", true, false, false, 0x1800, ""},
-	{"sort", "Sort", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"sort.stable", "SortStable", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"argsort", "Argsort", "composite", "constant", true, false, false, 0x1fff, ""},
-	{"argsort.stable", "ArgsortStable", "composite", "constant", true, false, false, 0x1fff, ""},
-	{"msort", "Msort", "composite", "composite", true, false, false, 0x1fff, ""},
-	{"topk", "Topk", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"median", "Median", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"median.dim", "MedianDim", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"nanmedian", "Nanmedian", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"nanmedian.dim", "NanmedianDim", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"kthvalue", "Kthvalue", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"mode", "Mode", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"searchsorted", "Searchsorted", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"bucketize", "Bucketize", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"unique", "Unique", "kernel", "refused", true, false, true, 0x1fff, ""},
-	{"unique_consecutive", "UniqueConsecutive", "kernel", "refused", true, false, true, 0x1fff, ""},
-	{"isin", "Isin", "kernel", "constant", true, false, false, 0x1ffe, ""},
-	{"sparse_coo_tensor", "SparseCooTensor", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"sparse_compressed_tensor", "SparseCompressedTensor", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"to_dense", "ToDense", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"to_sparse", "ToSparse", "composite", "composite", false, false, true, 0x1ffff, ""},
-	{"to_sparse.sparse_dim", "ToSparseDim", "composite", "composite", false, false, true, 0x1ffff, ""},
-	{"to_sparse_coo", "ToSparseCoo", "composite", "composite", false, false, true, 0x1ffff, ""},
-	{"to_sparse_csr", "ToSparseCsr", "composite", "composite", false, false, true, 0x1ffff, "refused"},
-	{"to_sparse_csc", "ToSparseCsc", "composite", "composite", false, false, true, 0x1ffff, "refused"},
-	{"to_sparse_bsr", "ToSparseBsr", "composite", "composite", false, false, true, 0x1ffff, "refused"},
-	{"to_sparse_bsc", "ToSparseBsc", "composite", "composite", false, false, true, 0x1ffff, "refused"},
-	{"coalesce", "Coalesce", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"is_coalesced", "IsCoalesced", "composite", "constant", true, false, false, 0x1ffff, ""},
-	{"indices", "Indices", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"values", "Values", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"coo_indices", "RawIndices", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"coo_values", "RawValues", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"crow_indices", "CrowIndices", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"col_indices", "ColIndices", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"ccol_indices", "CcolIndices", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"row_indices", "RowIndices", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"sparse_dim", "SparseDim", "composite", "constant", true, false, false, 0x1ffff, ""},
-	{"dense_dim", "DenseDim", "composite", "constant", true, false, false, 0x1ffff, ""},
-	{"nnz", "Nnz", "composite", "constant", true, false, false, 0x1ffff, ""},
-	{"sparse_mask", "SparseMask", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"sparse_resize_", "SparseResize", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"sparse_resize_and_clear_", "SparseResizeAndClear", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"resize_as_sparse_", "ResizeAsSparse", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"mark_coalesced_", "MarkCoalesced", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"smm", "Smm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"sspaddmm", "Sspaddmm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"hspmm", "Hspmm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"saddmm", "Sspaddmm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"hsmm", "Hspmm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"dsmm", "Mm", "kernel", "rule", true, false, false, 0x17ffe, ""},
-	{"sparse.sum", "SparseSum", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"sparse.mm", "SparseMm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"sparse.mm.reduce", "SparseMmReduce", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"sparse.addmm", "SparseAddmm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"sparse.sampled_addmm", "SparseSampledAddmm", "composite", "composite", false, false, false, 0x1fffe, ""},
-	{"sparse.softmax", "SparseSoftmax", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"sparse.log_softmax", "SparseLogSoftmax", "composite", "composite", false, false, false, 0x1e00, ""},
-	{"sparse.spdiags", "SparseSpdiags", "composite", "composite", false, false, true, 0x1ffff, "refused"},
-	{"sparse.spsolve", "SparseSpsolve", "composite", "composite", false, false, false, 0x1fe00, ""},
-	{"csr_spmm", "CsrSpmm", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"csr_sddmm", "CsrSddmm", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"csr_spgemm", "CsrSpgemm", "kernel", "rule", false, false, true, 0x1ffff, ""},
-	{"csr_spadd", "CsrSpadd", "kernel", "rule", false, false, true, 0x1ffff, ""},
-	{"erf", "Erf", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"erfc", "Erfc", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"erfinv", "Erfinv", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"lgamma", "Lgamma", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"digamma", "Digamma", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"i0", "I0", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"sinc", "Sinc", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"logit", "Logit", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"polygamma", "Polygamma", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"mvlgamma", "Mvlgamma", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"igamma", "Igamma", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"igammac", "Igammac", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"logaddexp", "Logaddexp", "kernel", "rule", true, false, false, 0x1fe00, ""},
-	{"logaddexp2", "Logaddexp2", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"xlogy", "Xlogy", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"gcd", "Gcd", "kernel", "constant", true, false, false, 0x1fe, ""},
-	{"lcm", "Lcm", "kernel", "constant", true, false, false, 0x1fe, ""},
-	{"nextafter", "Nextafter", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"heaviside", "Heaviside", "kernel", "refused", true, false, false, 0x1fff, ""},
-	{"ldexp", "Ldexp", "kernel", "rule", true, false, false, 0x17fff, ""},
-	{"frexp", "Frexp", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"nan_to_num", "NanToNum", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"deg2rad", "Deg2rad", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"rad2deg", "Rad2deg", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.expit", "Sigmoid", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"special.exp2", "Exp2", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"special.expm1", "Expm1", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"special.log1p", "Log1p", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"special.erf", "Erf", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.erfc", "Erfc", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.erfinv", "Erfinv", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.gammaln", "Lgamma", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.digamma", "Digamma", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.psi", "Digamma", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.i0", "I0", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.sinc", "Sinc", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"special.round", "Round", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"special.logit", "Logit", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.polygamma", "Polygamma", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.multigammaln", "Mvlgamma", "kernel", "rule", true, false, false, 0x1ffe, ""},
-	{"special.gammainc", "Igamma", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"special.gammaincc", "Igammac", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"special.xlogy", "Xlogy", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.xlog1py", "SpecialXlog1py", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.zeta", "SpecialZeta", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.softmax", "Softmax", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"special.log_softmax", "LogSoftmax", "kernel", "rule", true, false, false, 0x1e00, ""},
-	{"special.logsumexp", "Logsumexp", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"special.entr", "SpecialEntr", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.erfcx", "SpecialErfcx", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.ndtr", "SpecialNdtr", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.log_ndtr", "SpecialLogNdtr", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.ndtri", "SpecialNdtri", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.i0e", "SpecialI0e", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.i1", "SpecialI1", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.i1e", "SpecialI1e", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.bessel_j0", "SpecialBesselJ0", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.bessel_j1", "SpecialBesselJ1", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.bessel_y0", "SpecialBesselY0", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.bessel_y1", "SpecialBesselY1", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.modified_bessel_i0", "I0", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.modified_bessel_i1", "SpecialI1", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.modified_bessel_k0", "SpecialModifiedBesselK0", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.modified_bessel_k1", "SpecialModifiedBesselK1", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.scaled_modified_bessel_k0", "SpecialScaledModifiedBesselK0", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1", "kernel", "rule", true, false, false, 0x1fff, ""},
-	{"special.spherical_bessel_j0", "SpecialSphericalBesselJ0", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.airy_ai", "SpecialAiryAi", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.chebyshev_polynomial_t", "SpecialChebyshevPolynomialT", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.chebyshev_polynomial_u", "SpecialChebyshevPolynomialU", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.chebyshev_polynomial_v", "SpecialChebyshevPolynomialV", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.chebyshev_polynomial_w", "SpecialChebyshevPolynomialW", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.hermite_polynomial_h", "SpecialHermitePolynomialH", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.hermite_polynomial_he", "SpecialHermitePolynomialHe", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.laguerre_polynomial_l", "SpecialLaguerrePolynomialL", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.legendre_polynomial_p", "SpecialLegendrePolynomialP", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.shifted_chebyshev_polynomial_t", "SpecialShiftedChebyshevPolynomialT", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.shifted_chebyshev_polynomial_u", "SpecialShiftedChebyshevPolynomialU", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.shifted_chebyshev_polynomial_v", "SpecialShiftedChebyshevPolynomialV", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"special.shifted_chebyshev_polynomial_w", "SpecialShiftedChebyshevPolynomialW", "kernel", "constant", true, false, false, 0x1fff, ""},
-	{"diff", "Diff", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"trapezoid", "Trapezoid", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"trapezoid.x", "TrapezoidX", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"trapz", "Trapezoid", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"trapz.x", "TrapezoidX", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"cumulative_trapezoid", "CumulativeTrapezoid", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"cumulative_trapezoid.x", "CumulativeTrapezoidX", "composite", "composite", true, false, false, 0x17ffe, ""},
-	{"cov", "Cov", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"corrcoef", "Corrcoef", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"cross", "Cross", "composite", "rule", true, false, false, 0x1fffe, ""},
-	{"trace", "Trace", "composite", "composite", true, false, false, 0x1fffe, ""},
-	{"dist", "Dist", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"bincount", "Bincount", "kernel", "refused", true, false, true, 0x1fe, ""},
-	{"histc", "Histc", "kernel", "constant", true, false, false, 0x1e00, ""},
-	{"histogram", "Histogram", "kernel", "refused", true, false, false, 0x1800, ""},
-	{"histogram.edges", "HistogramEdges", "kernel", "refused", false, false, false, 0x1800, ""},
-	{"histogramdd", "Histogramdd", "kernel", "refused", false, false, false, 0x1800, ""},
-	{"histogramdd.edges", "HistogramddEdges", "kernel", "refused", false, false, false, 0x1800, ""},
-	{"quantile", "Quantile", "composite", "composite", true, false, false, 0x1800, ""},
-	{"nanquantile", "Nanquantile", "composite", "composite", true, false, false, 0x1800, ""},
-	{"gradient", "Gradient", "composite", "composite", true, false, false, 0x17e3c, ""},
-	{"gradient.scalars", "GradientScalars", "composite", "composite", true, false, false, 0x17e3c, ""},
-	{"gradient.tensors", "GradientTensors", "composite", "composite", true, false, false, 0x17e3c, ""},
-	{"renorm", "Renorm", "composite", "composite", true, false, false, 0x1fe00, ""},
-	{"data_ptr", "DataPtr", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"is_read_only", "IsReadOnly", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"untyped_storage", "UntypedStorage", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"lend", "Lend", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"from_file", "FromFile", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"share_memory_", "ShareMemory", "kernel", "refused", true, false, false, 0x1ffff, ""},
-	{"is_shared", "IsShared", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"pin_memory", "PinMemory", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"record_stream", "RecordStream", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"is_pinned", "IsPinned", "kernel", "constant", true, false, false, 0x1ffff, ""},
-	{"view", "View", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"view.dtype", "ViewDtype", "kernel", "constant", false, false, false, 0x1ffff, ""},
-	{"view_as", "ViewAs", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"reshape", "Reshape", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"reshape_as", "ReshapeAs", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"flatten", "Flatten", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"flatten.out_dim", "FlattenOutDim", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"flatten.dims", "FlattenDims", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"unflatten", "Unflatten", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"unflatten_names", "UnflattenNames", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"ravel", "Ravel", "kernel", "rule", false, false, false, 0x1ffff, ""},
-	{"t.matrix", "TransposeMatrix", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"transpose", "Transpose", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"swapaxes", "Transpose", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"swapdims", "Transpose", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"permute", "Permute", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"movedim", "Movedim", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"movedim.list", "MovedimList", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"moveaxis", "Movedim", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"moveaxis.list", "MovedimList", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"T", "TransposeAll", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"mT", "TransposeLast", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"mH", "Adjoint", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"H", "AdjointMatrix", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"adjoint", "Adjoint", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"expand", "Expand", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"expand_as", "ExpandAs", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"broadcast_to", "BroadcastTo", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"squeeze", "Squeeze", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"squeeze.dim", "SqueezeDim", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"squeeze.dims", "SqueezeDims", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"unsqueeze", "Unsqueeze", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"narrow", "Narrow", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"narrow.tensor", "NarrowTensor", "composite", "composite", true, false, true, 0x1ffff, ""},
-	{"select", "Select", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"slice", "Slice", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"as_strided", "AsStrided", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"unfold", "Unfold", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"diagonal", "Diagonal", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"diagonal.outdim", "DiagonalOutdim", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"detach", "Detach", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"unbind", "Unbind", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"split", "Split", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"split.sizes", "SplitWithSizes", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"split_with_sizes", "SplitWithSizes", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"chunk", "Chunk", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"unsafe_chunk", "UnsafeChunk", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"unsafe_split", "UnsafeSplit", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"unsafe_split_with_sizes", "UnsafeSplitWithSizes", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"tensor_split", "TensorSplit", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"tensor_split.indices", "TensorSplitIndices", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"tensor_split.tensor", "TensorSplitTensor", "composite", "composite", true, false, true, 0x1ffff, ""},
-	{"hsplit", "Hsplit", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"hsplit.indices", "HsplitIndices", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"vsplit", "Vsplit", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"vsplit.indices", "VsplitIndices", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"dsplit", "Dsplit", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"dsplit.indices", "DsplitIndices", "kernel", "rule", true, false, false, 0x1ffff, ""},
-	{"view_copy", "ViewCopy", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"view_copy.dtype", "ViewCopyDtype", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"expand_copy", "ExpandCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"permute_copy", "PermuteCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"transpose_copy", "TransposeCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"t_copy", "TCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"squeeze_copy", "SqueezeCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"squeeze_copy.dim", "SqueezeCopyDim", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"squeeze_copy.dims", "SqueezeCopyDims", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"unsqueeze_copy", "UnsqueezeCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"narrow_copy", "NarrowCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"select_copy", "SelectCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"slice_copy", "SliceCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"as_strided_copy", "AsStridedCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"unfold_copy", "UnfoldCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"diagonal_copy", "DiagonalCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"detach_copy", "DetachCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"unbind_copy", "UnbindCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"split_copy", "SplitCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"split_with_sizes_copy", "SplitWithSizesCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-	{"view_as_real_copy", "ViewAsRealCopy", "composite", "composite", true, false, false, 0x1e000, ""},
-	{"view_as_complex_copy", "ViewAsComplexCopy", "composite", "composite", true, false, false, 0x1a00, ""},
-	{"indices_copy", "IndicesCopy", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"values_copy", "ValuesCopy", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"crow_indices_copy", "CrowIndicesCopy", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"col_indices_copy", "ColIndicesCopy", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"ccol_indices_copy", "CcolIndicesCopy", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"row_indices_copy", "RowIndicesCopy", "composite", "composite", false, false, false, 0x1ffff, ""},
-	{"alias_copy", "AliasCopy", "composite", "composite", true, false, false, 0x1ffff, ""},
-}
+// entryLines are the operators of tensors, in the order of the schema: the fields of an entry on each line. A table of strings would be larger.
+const entryLines = `add Add kernel rule true false false 0x1ffff
+sub Sub kernel rule true false false 0x1fffe
+subtract Sub kernel rule true false false 0x1fffe
+rsub Rsub kernel rule true false false 0x1fffe
+mul Mul kernel rule true false false 0x1ffff
+multiply Mul kernel rule true false false 0x1ffff
+div Div kernel rule true false false 0x17fff
+divide Div kernel rule true false false 0x17fff
+true_divide TrueDivide kernel rule true false false 0x17fff
+floor_divide FloorDivide kernel refused true false false 0x1ffe
+remainder Remainder kernel rule true false false 0x1ffe
+fmod Fmod kernel rule true false false 0x1ffe
+pow Pow kernel rule true false false 0x17ffe
+float_power FloatPower kernel rule true false false 0x1ffff
+neg Neg kernel rule true false false 0x1fffe
+negative Neg kernel rule true false false 0x1fffe
+positive Positive kernel rule true false false 0x1fffe
+square Square kernel rule true false false 0x1ffff
+reciprocal Reciprocal kernel rule true false false 0x1ffff
+abs Abs kernel rule true false false 0x1fffe
+absolute Abs kernel rule true false false 0x1fffe
+sign Sign kernel rule true false false 0x1fff
+sgn Sgn kernel rule true false false 0x1ffff
+copysign Copysign kernel rule true false false 0x1fff
+addcmul Addcmul kernel rule true false false 0x1fffe
+addcdiv Addcdiv kernel rule true false false 0x1fe00
+lerp Lerp kernel rule true false false 0x1fe00
+eq Eq kernel constant true false false 0x1ffff
+ne Ne kernel constant true false false 0x1ffff
+not_equal Ne kernel constant true false false 0x1ffff
+lt Lt kernel constant true false false 0x1fff
+less Lt kernel constant true false false 0x1fff
+le Le kernel constant true false false 0x1fff
+less_equal Le kernel constant true false false 0x1fff
+gt Gt kernel constant true false false 0x1fff
+greater Gt kernel constant true false false 0x1fff
+ge Ge kernel constant true false false 0x1fff
+greater_equal Ge kernel constant true false false 0x1fff
+equal Equal kernel constant true false true 0x1ffff
+isclose Isclose kernel constant true false false 0x1ffff
+allclose Allclose kernel constant true false true 0x1ffff
+isnan Isnan kernel constant true false false 0x1ffff
+isinf Isinf kernel constant true false false 0x1ffff
+isfinite Isfinite kernel constant true false false 0x1ffff
+isreal Isreal kernel constant true false false 0x1ffff
+isposinf Isposinf kernel constant true false false 0x1fff
+isneginf Isneginf kernel constant true false false 0x1fff
+signbit Signbit kernel constant true false false 0x1fff
+complex.parts ComplexParts kernel rule true false false 0x1a00
+polar Polar kernel rule true false false 0x1a00
+real Real kernel rule true false false 0x1ffff
+imag Imag kernel rule true false false 0x1e000
+view_as_real ViewAsReal kernel rule true false false 0x1e000
+view_as_complex ViewAsComplex kernel rule true false false 0x1a00
+conj Conj kernel rule true false false 0x1ffff
+neg_view NegView kernel rule true false false 0x1fffe
+conj_physical ConjPhysical kernel rule true false false 0x1ffff
+resolve_conj ResolveConj kernel rule true false false 0x1ffff
+resolve_neg ResolveNeg kernel rule true false false 0x1ffff
+angle Angle kernel rule true false false 0x1ffff
+clone Clone kernel rule true false false 0x1ffff
+contiguous Contiguous kernel rule true false false 0x1ffff
+to.options ToOptions kernel rule true false false 0x1ffff
+copy_ Copy kernel rule true false false 0x1ffff
+fill Fill kernel rule true false false 0x1ffff
+zero_ Zero kernel rule true false false 0x1ffff
+item Item kernel constant true false true 0x1ffff
+is_contiguous IsContiguous kernel constant true false false 0x1ffff
+is_set_to IsSetTo kernel constant true false false 0x1ffff
+resize_ Resize kernel refused true false false 0x1ffff
+resize_as_ ResizeAs kernel refused true false false 0x1ffff
+set_ Set kernel refused true false false 0x1ffff
+set_.tensor SetTensor kernel refused true false false 0x1ffff
+set_.tensor_geometry SetTensorGeometry kernel refused true false false 0x1ffff
+set_.storage SetStorage kernel refused true false false 0x1ffff
+set_.storage_geometry SetStorageGeometry kernel refused true false false 0x1ffff
+fill_diagonal_ FillDiagonal kernel rule true false false 0x1ffff
+zeros Zeros kernel constant true false false 0x1ffff
+ones Ones kernel constant true false false 0x1ffff
+full Full kernel constant true false false 0x1ffff
+empty Empty kernel constant true false false 0x1ffff
+empty_strided EmptyStrided kernel constant true false false 0x1ffff
+empty_permuted EmptyPermuted kernel constant true false false 0x1ffff
+scalar_tensor ScalarTensor kernel constant true false false 0x1ffff
+arange.start ArangeStart kernel constant true false false 0x1ffe
+arange.start_step ArangeStartStep kernel constant true false false 0x1ffe
+arange Arange kernel constant true false false 0x1ffe
+range Range kernel constant true false false 0x1ffe
+linspace Linspace kernel constant true false false 0x1fffe
+linspace.tensor_tensor LinspaceTensorTensor composite constant true false true 0x1fffe
+linspace.tensor_scalar LinspaceTensorScalar composite constant true false true 0x1fffe
+linspace.scalar_tensor LinspaceScalarTensor composite constant true false true 0x1fffe
+logspace Logspace kernel constant true false false 0x1fffe
+logspace.tensor_tensor LogspaceTensorTensor composite constant true false true 0x1fffe
+logspace.tensor_scalar LogspaceTensorScalar composite constant true false true 0x1fffe
+logspace.scalar_tensor LogspaceScalarTensor composite constant true false true 0x1fffe
+eye Eye kernel constant true false false 0x1ffff
+eye.m EyeM kernel constant true false false 0x1ffff
+tril_indices TrilIndices kernel constant true false false 0x1fe
+triu_indices TriuIndices kernel constant true false false 0x1fe
+empty_like EmptyLike kernel constant true false false 0x1ffff
+zeros_like ZerosLike kernel constant true false false 0x1ffff
+ones_like OnesLike kernel constant true false false 0x1ffff
+full_like FullLike kernel constant true false false 0x1ffff
+new_empty NewEmpty kernel constant true false false 0x1ffff
+new_empty_strided NewEmptyStrided kernel constant true false false 0x1ffff
+new_full NewFull kernel constant true false false 0x1ffff
+new_zeros NewZeros kernel constant true false false 0x1ffff
+new_ones NewOnes kernel constant true false false 0x1ffff
+bartlett_window BartlettWindow composite constant true false false 0x1e00
+hann_window HannWindow composite constant true false false 0x1e00
+hamming_window HammingWindow composite constant true false false 0x1e00
+blackman_window BlackmanWindow composite constant true false false 0x1e00
+kaiser_window KaiserWindow composite constant true false false 0x1e00
+vander Vander composite composite false false false 0x1ffff
+fft_c2c FftC2c kernel rule true false false 0x6000
+fft_r2c FftR2c kernel rule true false false 0x1800
+fft_c2r FftC2r kernel rule true false false 0x6000
+fft.fft FftFft composite composite true false false 0x79ff refused
+fft.ifft FftIfft composite composite true false false 0x79ff refused
+fft.rfft FftRfft composite composite true false false 0x19ff refused
+fft.irfft FftIrfft composite composite true false false 0x79ff refused
+fft.hfft FftHfft composite composite true false false 0x79ff refused
+fft.ihfft FftIhfft composite composite true false false 0x19ff refused
+fft.fft2 FftFft2 composite composite true false false 0x79ff refused
+fft.fftn FftFftn composite composite true false false 0x79ff refused
+fft.ifft2 FftIfft2 composite composite true false false 0x79ff refused
+fft.ifftn FftIfftn composite composite true false false 0x79ff refused
+fft.rfft2 FftRfft2 composite composite true false false 0x19ff refused
+fft.rfftn FftRfftn composite composite true false false 0x19ff refused
+fft.irfft2 FftIrfft2 composite composite true false false 0x79ff refused
+fft.irfftn FftIrfftn composite composite true false false 0x79ff refused
+fft.hfft2 FftHfft2 composite composite true false false 0x79ff refused
+fft.hfftn FftHfftn composite composite true false false 0x79ff refused
+fft.ihfft2 FftIhfft2 composite composite true false false 0x19ff refused
+fft.ihfftn FftIhfftn composite composite true false false 0x19ff refused
+fft.fftshift FftFftshift composite composite true false false 0x1ffff
+fft.ifftshift FftIfftshift composite composite true false false 0x1ffff
+fft.fftfreq FftFftfreq composite composite true false false 0x1e00
+fft.rfftfreq FftRfftfreq composite composite true false false 0x1e00
+signal_pad SignalPad composite rule false false false 0x1ffff
+stft Stft composite composite false false false 0x7800 refused
+istft Istft composite composite false false false 0x6000 refused
+save Save kernel constant true false false 0x1ffff
+save_bytes SaveBytes kernel constant true false false 0x1ffff
+save_dict SaveDict kernel constant true false false 0x1ffff
+load_bytes LoadBytes kernel constant true false false 0x1ffff
+archive_save ArchiveSave kernel constant true false false 0x1ffff
+archive_save_bytes ArchiveSaveBytes kernel constant true false false 0x1ffff
+archive_load_bytes ArchiveLoadBytes kernel constant true false false 0x1ffff
+pickle_rename PickleRename kernel constant true false false 0x1ffff
+safetensors_save_file SafetensorsSaveFile kernel constant true false false 0x1ffff
+safetensors_save SafetensorsSave kernel constant true false false 0x1ffff
+safetensors_load SafetensorsLoad kernel constant true false false 0x1ffff
+gguf_load GgufLoad kernel constant true false false 0x1ffff
+npy_save NpySave kernel constant true false false 0x1ffff
+npy_save_bytes NpySaveBytes kernel constant true false false 0x1ffff
+npy_load_bytes NpyLoadBytes kernel constant true false false 0x1ffff
+npy_length NpyLength kernel constant true false false 0x1ffff
+npz_save NpzSave kernel constant true false false 0x1ffff
+npz_save_bytes NpzSaveBytes kernel constant true false false 0x1ffff
+npz_load_bytes NpzLoadBytes kernel constant true false false 0x1ffff
+file_write FileWrite kernel constant true false false 0x1ffff
+sqrt Sqrt kernel rule true false false 0x1ffff
+rsqrt Rsqrt kernel rule true false false 0x1ffff
+exp Exp kernel rule true false false 0x1ffff
+exp2 Exp2 kernel rule true false false 0x1ffff
+expm1 Expm1 kernel rule true false false 0x1ffff
+log Log kernel rule true false false 0x1ffff
+log2 Log2 kernel rule true false false 0x1ffff
+log10 Log10 kernel rule true false false 0x1ffff
+log1p Log1p kernel rule true false false 0x1ffff
+sin Sin kernel rule true false false 0x1ffff
+cos Cos kernel rule true false false 0x1ffff
+tan Tan kernel rule true false false 0x1ffff
+asin Asin kernel rule true false false 0x1ffff
+arcsin Asin kernel rule true false false 0x1ffff
+acos Acos kernel rule true false false 0x1ffff
+arccos Acos kernel rule true false false 0x1ffff
+atan Atan kernel rule true false false 0x1ffff
+arctan Atan kernel rule true false false 0x1ffff
+sinh Sinh kernel rule true false false 0x1ffff
+cosh Cosh kernel rule true false false 0x1ffff
+tanh Tanh kernel rule true false false 0x1ffff
+asinh Asinh kernel rule true false false 0x1ffff
+arcsinh Asinh kernel rule true false false 0x1ffff
+acosh Acosh kernel rule true false false 0x1ffff
+arccosh Acosh kernel rule true false false 0x1ffff
+atanh Atanh kernel rule true false false 0x1ffff
+arctanh Atanh kernel rule true false false 0x1ffff
+sigmoid Sigmoid kernel rule true false false 0x1ffff
+atan2 Atan2 kernel rule true false false 0x1fff
+arctan2 Atan2 kernel rule true false false 0x1fff
+hypot Hypot kernel rule true false false 0x1e00
+index_get IndexGet kernel refused true false false 0x1ffff
+index_set_ IndexSet kernel refused true false false 0x1ffff
+index_set_scalar_ IndexSetScalar kernel refused true false false 0x1ffff
+index_put IndexPut kernel rule true false false 0x1ffff
+index_select IndexSelect kernel rule true false false 0x1ffff
+masked_select MaskedSelect kernel rule true false true 0x1ffff
+masked_fill MaskedFill kernel rule true false false 0x1ffff
+masked_scatter MaskedScatter kernel rule true false false 0x1ffff
+gather Gather kernel rule true false false 0x1ffff
+take Take kernel rule true false false 0x1ffff
+take_along_dim TakeAlongDim kernel rule true false false 0x1ffff
+nonzero Nonzero kernel constant true false true 0x1ffff
+nonzero_static NonzeroStatic composite constant true false false 0x1ffff
+nonzero_numpy NonzeroNumpy kernel constant true false true 0x1ffff
+argwhere Argwhere composite constant true false true 0x1ffff
+put Put kernel rule true false false 0x1ffff
+scatter.src Scatter kernel rule true false false 0x1ffff
+scatter.value ScatterValue kernel rule true false false 0x1ffff
+scatter.src_reduce ScatterReduceSource kernel refused true false false 0x1ffff
+scatter.value_reduce ScatterReduceValue kernel refused true false false 0x1ffff
+scatter_add ScatterAdd kernel rule true false false 0x1ffff
+scatter_reduce ScatterReduce kernel rule true false false 0x1ffff
+segment_reduce SegmentReduce composite composite true false false 0x1e00
+index_add IndexAdd kernel rule true false false 0x1ffff
+index_copy IndexCopy kernel rule true false false 0x1ffff
+index_fill IndexFill kernel rule true false false 0x1ffff
+index_reduce IndexReduce kernel rule true false false 0x1ffff
+where.condition NonzeroNumpy kernel constant true false true 0x1ffff
+cat Cat kernel rule true false false 0x1ffff
+concat Cat kernel rule true false false 0x1ffff
+concatenate Cat kernel rule true false false 0x1ffff
+stack Stack kernel rule true false false 0x1ffff
+hstack Hstack composite composite true false false 0x1ffff
+vstack Vstack composite composite true false false 0x1ffff
+row_stack Vstack composite composite true false false 0x1ffff
+dstack Dstack composite composite true false false 0x1ffff
+column_stack ColumnStack composite composite true false false 0x1ffff
+atleast_1d Atleast1d composite composite true false false 0x1ffff
+atleast_1d.sequence Atleast1dSequence composite composite true false false 0x1ffff
+atleast_2d Atleast2d composite composite true false false 0x1ffff
+atleast_2d.sequence Atleast2dSequence composite composite true false false 0x1ffff
+atleast_3d Atleast3d composite composite true false false 0x1ffff
+atleast_3d.sequence Atleast3dSequence composite composite true false false 0x1ffff
+broadcast_tensors BroadcastTensors composite composite true false false 0x1ffff
+meshgrid Meshgrid composite composite true false false 0x1ffff
+cartesian_prod CartesianProd composite composite true false false 0x1ffff
+combinations Combinations kernel rule false false false 0x1ffff
+block_diag BlockDiag composite rule false false false 0x1ffff
+repeat Repeat kernel rule true false false 0x1ffff
+tile Tile composite composite true false false 0x1ffff
+repeat_interleave.int RepeatInterleaveSelf composite composite true false false 0x1ffff
+repeat_interleave.tensor RepeatInterleaveTensor composite composite true false true 0x1ffff
+repeat_interleave RepeatInterleave kernel constant true false true 0x1fe
+roll Roll kernel rule true false false 0x1ffff
+flip Flip kernel rule true false false 0x1ffff
+fliplr Fliplr composite composite true false false 0x1ffff
+flipud Flipud composite composite true false false 0x1ffff
+rot90 Rot90 composite composite true false false 0x1ffff
+tril Tril kernel rule true false false 0x1ffff
+triu Triu kernel rule true false false 0x1ffff
+diag Diag kernel rule true false false 0x1ffff
+diag_embed DiagEmbed kernel rule true false false 0x1ffff
+diagflat Diagflat kernel rule true false false 0x1ffff
+diagonal_scatter DiagonalScatter kernel rule true false false 0x1ffff
+select_scatter SelectScatter kernel rule true false false 0x1ffff
+slice_scatter SliceScatter kernel rule true false false 0x1ffff
+as_strided_scatter AsStridedScatter kernel rule true false false 0x1ffff
+unravel_index UnravelIndex kernel constant true false false 0x1fe
+sum_to_size SumToSize composite composite true false false 0x1ffff
+constant_pad_nd ConstantPadNd kernel rule true false false 0x1ffff
+linalg.matmul Matmul kernel rule true false false 0x17ffe
+linalg.cross LinalgCross composite rule true false false 0x1fffe
+linalg.diagonal LinalgDiagonal composite composite true false false 0x1ffff
+linalg.vecdot LinalgVecdot composite composite true false false 0x17e00
+linalg.multi_dot LinalgMultiDot composite composite true false false 0x17ffe
+chain_matmul ChainMatmul composite composite true false false 0x17ffe
+linalg.matrix_power LinalgMatrixPower composite composite true false false 0x1fffe
+matrix_power LinalgMatrixPower composite composite true false false 0x1fffe
+linalg.matrix_exp LinalgMatrixExp composite rule true false false 0x1fe00 refused
+matrix_exp LinalgMatrixExp composite rule true false false 0x1fe00 refused
+linalg.vander LinalgVander composite composite false false false 0x1fffe
+linalg.tensorinv LinalgTensorinv composite composite false false false 0x1fe00 refused
+linalg.tensorsolve LinalgTensorsolve composite composite false false false 0x1fe00 refused
+linalg.cholesky_ex LinalgCholeskyEx kernel rule true false false 0x1fe00 refused
+linalg.cholesky LinalgCholesky composite composite true false false 0x1fe00 refused
+cholesky Cholesky composite composite true false false 0x1fe00 refused
+linalg.lu_factor_ex LinalgLuFactorEx kernel rule true false false 0x1fe00 refused
+linalg.lu_factor LinalgLuFactor composite composite true false false 0x1fe00 refused
+lu Lu composite composite true false false 0x1fe00 refused
+linalg.lu LinalgLu composite composite true false false 0x1fe00 refused
+lu_unpack LuUnpack composite composite false false false 0x1fe00
+pivots_permutation PivotsPermutation kernel constant false false false 0x1fe
+linalg.ldl_factor_ex LinalgLdlFactorEx kernel refused true false false 0x1fe00 refused
+linalg.ldl_factor LinalgLdlFactor composite composite true false false 0x1fe00 refused
+geqrf Geqrf kernel refused true false false 0x1fe00 refused
+linalg.qr LinalgQr kernel rule true false false 0x1fe00 refused
+qr Qr composite composite true false false 0x1fe00 refused
+linalg.householder_product LinalgHouseholderProduct kernel rule false false false 0x1fe00 refused
+orgqr LinalgHouseholderProduct kernel rule false false false 0x1fe00 refused
+ormqr Ormqr kernel rule false false false 0x1fe00 refused
+linalg.matrix_sqrth LinalgMatrixSqrth composite rule true false false 0x1fe00 refused
+lyapunov Lyapunov composite rule false false false 0x1fe00
+linalg.polar LinalgPolar composite rule true false false 0x1fe00 refused
+linalg.det LinalgDet composite rule true false false 0x1fe00 refused
+det LinalgDet composite rule true false false 0x1fe00 refused
+linalg.slogdet LinalgSlogdet composite rule true false false 0x1fe00 refused
+slogdet LinalgSlogdet composite rule true false false 0x1fe00 refused
+logdet Logdet composite composite true false false 0x1fe00 refused
+linalg.vector_norm LinalgVectorNorm kernel rule true false false 0x1fe00
+linalg.matrix_norm LinalgMatrixNorm composite composite true false false 0x1fe00
+linalg.matrix_norm.str_ord LinalgMatrixNormStrOrd composite composite true false false 0x1fe00
+linalg.norm LinalgNorm composite composite true false false 0x1fe00
+linalg.norm.ord_str LinalgNormOrdStr composite composite true false false 0x1fe00 refused
+frobenius_norm FrobeniusNorm composite composite true false false 0x1fe00
+nuclear_norm NuclearNorm composite composite true false false 0x1fe00 refused
+linalg.cond LinalgCond composite composite true false false 0x1fe00 refused
+linalg.cond.p_str LinalgCondPStr composite composite true false false 0x1fe00 refused
+linalg.matrix_rank LinalgMatrixRank composite constant true false false 0x1fe00 refused
+linalg.matrix_rank.atol_rtol_tensor LinalgMatrixRankAtolRtolTensor composite constant false false false 0x1fe00 refused
+linalg.matrix_rank.tol LinalgMatrixRankTol composite constant true false false 0x1fe00 refused
+linalg.matrix_rank.tol_tensor LinalgMatrixRankTolTensor composite constant false false false 0x1fe00 refused
+linalg.pinv LinalgPinv composite rule true false false 0x1fe00 refused
+linalg.pinv.atol_rtol_tensor LinalgPinvAtolRtolTensor composite rule false false false 0x1fe00 refused
+linalg.pinv.rcond LinalgPinvRcond composite rule true false false 0x1fe00 refused
+linalg.pinv.rcond_tensor LinalgPinvRcondTensor composite rule false false false 0x1fe00 refused
+pinverse Pinverse composite composite true false false 0x1fe00 refused
+linalg.solve_ex LinalgSolveEx kernel rule false false false 0x1fe00 refused
+linalg.solve LinalgSolve composite composite false false false 0x1fe00 refused
+linalg.inv_ex LinalgInvEx kernel rule true false false 0x1fe00 refused
+linalg.inv LinalgInv composite composite true false false 0x1fe00 refused
+inverse LinalgInv composite composite true false false 0x1fe00 refused
+linalg.solve_triangular LinalgSolveTriangular kernel rule false false false 0x1fe00 refused
+triangular_solve TriangularSolve composite composite false false false 0x1fe00 refused
+linalg.lu_solve LinalgLuSolve composite composite false false false 0x1fe00 refused
+lu_solve LuSolve composite composite false false false 0x1fe00 refused
+cholesky_solve CholeskySolve composite rule false false false 0x1fe00 refused
+cholesky_inverse CholeskyInverse composite rule true false false 0x1fe00 refused
+linalg.ldl_solve LinalgLdlSolve kernel refused false false false 0x1fe00 refused
+linalg.lstsq LinalgLstsq kernel rule false false true 0x1fe00 refused
+linalg.eigh LinalgEigh kernel rule true false false 0x1fe00 refused
+linalg.eigvalsh LinalgEigvalsh kernel rule true false false 0x1fe00 refused
+linalg.eig LinalgEig kernel rule true false false 0x1fe00 refused
+linalg.eigvals LinalgEigvals kernel rule true false false 0x1fe00 refused
+linalg.svd LinalgSvd kernel rule true false false 0x1fe00 refused
+svd Svd composite composite true false false 0x1fe00 refused
+linalg.svdvals LinalgSvdvals kernel rule true false false 0x1fe00 refused
+svd_lowrank SvdLowrank composite composite false false false 0x1fe00 refused
+pca_lowrank PcaLowrank composite composite false false false 0x1fe00 refused
+lobpcg Lobpcg composite rule false false false 0x1fe00 refused
+fused_sgd_ FusedSgd composite composite false false false 0x1e00 refused
+fused_adam_ FusedAdam composite composite false false false 0x1e00
+fused_adamw_ FusedAdamw composite composite false false false 0x1e00
+fused_adagrad_ FusedAdagrad composite composite false false false 0x1e00
+foreach_abs ForeachAbs composite composite true false false 0x1fffe
+foreach_abs_ ForeachAbsInPlace composite composite true false false 0x1ffe
+foreach_acos ForeachAcos composite composite true false false 0x1ffff
+foreach_acos_ ForeachAcosInPlace composite composite true false false 0x1fe00
+foreach_asin ForeachAsin composite composite true false false 0x1ffff
+foreach_asin_ ForeachAsinInPlace composite composite true false false 0x1fe00
+foreach_atan ForeachAtan composite composite true false false 0x1ffff
+foreach_atan_ ForeachAtanInPlace composite composite true false false 0x1fe00
+foreach_ceil ForeachCeil composite composite true false false 0x1ffe
+foreach_ceil_ ForeachCeilInPlace composite composite true false false 0x1ffe
+foreach_cos ForeachCos composite composite true false false 0x1ffff
+foreach_cos_ ForeachCosInPlace composite composite true false false 0x1fe00
+foreach_cosh ForeachCosh composite composite true false false 0x1ffff
+foreach_cosh_ ForeachCoshInPlace composite composite true false false 0x1fe00
+foreach_erf ForeachErf composite composite true false false 0x1fff
+foreach_erf_ ForeachErfInPlace composite composite true false false 0x1e00
+foreach_erfc ForeachErfc composite composite true false false 0x1fff
+foreach_erfc_ ForeachErfcInPlace composite composite true false false 0x1e00
+foreach_exp ForeachExp composite composite true false false 0x1ffff
+foreach_exp_ ForeachExpInPlace composite composite true false false 0x1fe00
+foreach_expm1 ForeachExpm1 composite composite true false false 0x1ffff
+foreach_expm1_ ForeachExpm1InPlace composite composite true false false 0x1fe00
+foreach_floor ForeachFloor composite composite true false false 0x1ffe
+foreach_floor_ ForeachFloorInPlace composite composite true false false 0x1ffe
+foreach_frac ForeachFrac composite composite true false false 0x1e00
+foreach_frac_ ForeachFracInPlace composite composite true false false 0x1e00
+foreach_lgamma ForeachLgamma composite composite true false false 0x1fff
+foreach_lgamma_ ForeachLgammaInPlace composite composite true false false 0x1e00
+foreach_log ForeachLog composite composite true false false 0x1ffff
+foreach_log_ ForeachLogInPlace composite composite true false false 0x1fe00
+foreach_log10 ForeachLog10 composite composite true false false 0x1ffff
+foreach_log10_ ForeachLog10InPlace composite composite true false false 0x1fe00
+foreach_log1p ForeachLog1p composite composite true false false 0x1ffff
+foreach_log1p_ ForeachLog1pInPlace composite composite true false false 0x1fe00
+foreach_log2 ForeachLog2 composite composite true false false 0x1ffff
+foreach_log2_ ForeachLog2InPlace composite composite true false false 0x1fe00
+foreach_neg ForeachNeg composite composite true false false 0x1fffe
+foreach_neg_ ForeachNegInPlace composite composite true false false 0x1fffe
+foreach_reciprocal ForeachReciprocal composite composite true false false 0x1ffff
+foreach_reciprocal_ ForeachReciprocalInPlace composite composite true false false 0x1fe00
+foreach_round ForeachRound composite composite true false false 0x1ffe
+foreach_round_ ForeachRoundInPlace composite composite true false false 0x1ffe
+foreach_rsqrt ForeachRsqrt composite composite true false false 0x1ffff
+foreach_rsqrt_ ForeachRsqrtInPlace composite composite true false false 0x1fe00
+foreach_sigmoid ForeachSigmoid composite composite true false false 0x1ffff
+foreach_sigmoid_ ForeachSigmoidInPlace composite composite true false false 0x1fe00
+foreach_sign ForeachSign composite composite true false false 0x1fff
+foreach_sign_ ForeachSignInPlace composite composite true false false 0x1fff
+foreach_sin ForeachSin composite composite true false false 0x1ffff
+foreach_sin_ ForeachSinInPlace composite composite true false false 0x1fe00
+foreach_sinh ForeachSinh composite composite true false false 0x1ffff
+foreach_sinh_ ForeachSinhInPlace composite composite true false false 0x1fe00
+foreach_sqrt ForeachSqrt composite composite true false false 0x1ffff
+foreach_sqrt_ ForeachSqrtInPlace composite composite true false false 0x1fe00
+foreach_tan ForeachTan composite composite true false false 0x1ffff
+foreach_tan_ ForeachTanInPlace composite composite true false false 0x1fe00
+foreach_tanh ForeachTanh composite composite true false false 0x1ffff
+foreach_tanh_ ForeachTanhInPlace composite composite true false false 0x1fe00
+foreach_trunc ForeachTrunc composite composite true false false 0x1ffe
+foreach_trunc_ ForeachTruncInPlace composite composite true false false 0x1ffe
+foreach_add.scalar ForeachAddScalar composite composite true false false 0x1ffff
+foreach_add_.scalar ForeachAddScalarInPlace composite composite true false false 0x1ffff
+foreach_add.list ForeachAddList composite composite true false false 0x1ffff
+foreach_add_.list ForeachAddListInPlace composite composite true false false 0x1ffff
+foreach_add.scalars ForeachAddScalars composite composite true false false 0x1ffff
+foreach_add_.scalars ForeachAddScalarsInPlace composite composite true false false 0x1ffff
+foreach_add.tensor ForeachAddTensor composite composite true false false 0x1ffff
+foreach_add_.tensor ForeachAddTensorInPlace composite composite true false false 0x1ffff
+foreach_sub.scalar ForeachSubScalar composite composite true false false 0x1fffe
+foreach_sub_.scalar ForeachSubScalarInPlace composite composite true false false 0x1fffe
+foreach_sub.list ForeachSubList composite composite true false false 0x1fffe
+foreach_sub_.list ForeachSubListInPlace composite composite true false false 0x1fffe
+foreach_sub.scalars ForeachSubScalars composite composite true false false 0x1fffe
+foreach_sub_.scalars ForeachSubScalarsInPlace composite composite true false false 0x1fffe
+foreach_mul.scalar ForeachMulScalar composite composite true false false 0x1ffff
+foreach_mul_.scalar ForeachMulScalarInPlace composite composite true false false 0x1ffff
+foreach_mul.list ForeachMulList composite composite true false false 0x1ffff
+foreach_mul_.list ForeachMulListInPlace composite composite true false false 0x1ffff
+foreach_mul.scalars ForeachMulScalars composite composite true false false 0x1ffff
+foreach_mul_.scalars ForeachMulScalarsInPlace composite composite true false false 0x1ffff
+foreach_mul.tensor ForeachMulTensor composite composite true false false 0x1ffff
+foreach_mul_.tensor ForeachMulTensorInPlace composite composite true false false 0x1ffff
+foreach_div.scalar ForeachDivScalar composite composite true false false 0x17fff
+foreach_div_.scalar ForeachDivScalarInPlace composite composite true false false 0x17e00
+foreach_div.list ForeachDivList composite composite true false false 0x17fff
+foreach_div_.list ForeachDivListInPlace composite composite true false false 0x17e00
+foreach_div.scalars ForeachDivScalars composite composite true false false 0x17fff
+foreach_div_.scalars ForeachDivScalarsInPlace composite composite true false false 0x17e00
+foreach_div.tensor ForeachDivTensor composite composite true false false 0x17fff
+foreach_div_.tensor ForeachDivTensorInPlace composite composite true false false 0x17e00
+foreach_clamp_max.scalar ForeachClampMaxScalar composite composite true false false 0x1fff
+foreach_clamp_max_.scalar ForeachClampMaxScalarInPlace composite composite true false false 0x1fff
+foreach_clamp_max.list ForeachClampMaxList composite composite true false false 0x1fff
+foreach_clamp_max_.list ForeachClampMaxListInPlace composite composite true false false 0x1fff
+foreach_clamp_max.scalars ForeachClampMaxScalars composite composite true false false 0x1fff
+foreach_clamp_max_.scalars ForeachClampMaxScalarsInPlace composite composite true false false 0x1fff
+foreach_clamp_min.scalar ForeachClampMinScalar composite composite true false false 0x1fff
+foreach_clamp_min_.scalar ForeachClampMinScalarInPlace composite composite true false false 0x1fff
+foreach_clamp_min.list ForeachClampMinList composite composite true false false 0x1fff
+foreach_clamp_min_.list ForeachClampMinListInPlace composite composite true false false 0x1fff
+foreach_clamp_min.scalars ForeachClampMinScalars composite composite true false false 0x1fff
+foreach_clamp_min_.scalars ForeachClampMinScalarsInPlace composite composite true false false 0x1fff
+foreach_maximum.scalar ForeachMaximumScalar composite composite true false false 0x1fff
+foreach_maximum_.scalar ForeachMaximumScalarInPlace composite composite true false false 0x1fff
+foreach_maximum.list ForeachMaximumList composite composite true false false 0x1fff
+foreach_maximum_.list ForeachMaximumListInPlace composite composite true false false 0x1fff
+foreach_maximum.scalars ForeachMaximumScalars composite composite true false false 0x1fff
+foreach_maximum_.scalars ForeachMaximumScalarsInPlace composite composite true false false 0x1fff
+foreach_minimum.scalar ForeachMinimumScalar composite composite true false false 0x1fff
+foreach_minimum_.scalar ForeachMinimumScalarInPlace composite composite true false false 0x1fff
+foreach_minimum.list ForeachMinimumList composite composite true false false 0x1fff
+foreach_minimum_.list ForeachMinimumListInPlace composite composite true false false 0x1fff
+foreach_minimum.scalars ForeachMinimumScalars composite composite true false false 0x1fff
+foreach_minimum_.scalars ForeachMinimumScalarsInPlace composite composite true false false 0x1fff
+foreach_pow.scalar ForeachPowScalar composite composite true false false 0x17fff
+foreach_pow_.scalar ForeachPowScalarInPlace composite composite true false false 0x17fff
+foreach_pow.scalars ForeachPowScalars composite composite true false false 0x17fff
+foreach_pow_.scalars ForeachPowScalarsInPlace composite composite true false false 0x17fff
+foreach_pow.list ForeachPowList composite composite true false false 0x17ffe
+foreach_pow_.list ForeachPowListInPlace composite composite true false false 0x17ffe
+foreach_pow.base ForeachPowBase composite composite true false false 0x17ffe
+foreach_lerp.scalar ForeachLerpScalar composite composite true false false 0x1fe00
+foreach_lerp_.scalar ForeachLerpScalarInPlace composite composite true false false 0x1fe00
+foreach_lerp.list ForeachLerpList composite composite true false false 0x1fe00
+foreach_lerp_.list ForeachLerpListInPlace composite composite true false false 0x1fe00
+foreach_lerp.scalars ForeachLerpScalars composite composite true false false 0x1fe00
+foreach_lerp_.scalars ForeachLerpScalarsInPlace composite composite true false false 0x1fe00
+foreach_addcmul.scalar ForeachAddcmulScalar composite composite true false false 0x1fffe
+foreach_addcmul_.scalar ForeachAddcmulScalarInPlace composite composite true false false 0x1fffe
+foreach_addcmul.scalars ForeachAddcmulScalars composite composite true false false 0x1fffe
+foreach_addcmul_.scalars ForeachAddcmulScalarsInPlace composite composite true false false 0x1fffe
+foreach_addcmul.tensor ForeachAddcmulTensor composite composite true false false 0x1fffe
+foreach_addcmul_.tensor ForeachAddcmulTensorInPlace composite composite true false false 0x1fffe
+foreach_addcdiv.scalar ForeachAddcdivScalar composite composite true false false 0x1fe00
+foreach_addcdiv_.scalar ForeachAddcdivScalarInPlace composite composite true false false 0x1fe00
+foreach_addcdiv.scalars ForeachAddcdivScalars composite composite true false false 0x1fe00
+foreach_addcdiv_.scalars ForeachAddcdivScalarsInPlace composite composite true false false 0x1fe00
+foreach_addcdiv.tensor ForeachAddcdivTensor composite composite true false false 0x1fe00
+foreach_addcdiv_.tensor ForeachAddcdivTensorInPlace composite composite true false false 0x1fe00
+foreach_norm ForeachNorm composite composite true false false 0x1fe00
+foreach_max ForeachMax composite composite true false false 0x1fff
+foreach_mm ForeachMm composite composite true false false 0x17ffe
+foreach_clone ForeachClone composite composite true false false 0x1ffff
+foreach_copy_ ForeachCopyInPlace composite composite true false false 0x1ffff
+foreach_zero_ ForeachZeroInPlace composite composite true false false 0x1ffff
+logical_and LogicalAnd kernel constant true false false 0x1ffff
+logical_or LogicalOr kernel constant true false false 0x1ffff
+logical_xor LogicalXor kernel constant true false false 0x1ffff
+logical_not LogicalNot kernel constant true false false 0x1ffff
+bitwise_and BitwiseAnd kernel constant true false false 0x1ff
+bitwise_or BitwiseOr kernel constant true false false 0x1ff
+bitwise_xor BitwiseXor kernel constant true false false 0x1ff
+bitwise_not BitwiseNot kernel constant true false false 0x1ff
+bitwise_left_shift BitwiseLeftShift kernel constant true false false 0x1fe
+bitwise_right_shift BitwiseRightShift kernel constant true false false 0x1fe
+matmul Matmul kernel rule true false false 0x17ffe
+mm Mm kernel rule true false false 0x17ffe
+spmm Mm kernel rule true false false 0x17ffe
+bmm Bmm kernel rule true false false 0x17ffe
+mv Mv kernel rule true false false 0x17ffe
+dot Dot kernel rule true false false 0x17ffe
+vdot Vdot kernel rule true false false 0x17ffe
+inner Inner composite composite true false false 0x17ffe
+outer Outer composite rule true false false 0x1ffff
+ger Outer composite rule true false false 0x1ffff
+addmm Addmm kernel rule true false false 0x17ffe
+baddbmm Baddbmm kernel rule true false false 0x17ffe
+addbmm Addbmm kernel rule false false false 0x17ffe
+addmv Addmv kernel rule true false false 0x17ffe
+addr Addr kernel rule true false false 0x1ffff
+einsum Einsum composite composite true false false 0x17ffe
+tensordot Tensordot composite composite true false false 0x17ffe
+tensordot.dims TensordotDims composite composite true false false 0x17ffe
+kron Kron composite composite true false false 0x1ffff
+cdist Cdist kernel rule true false false 0x1800
+pdist Pdist kernel rule false false false 0x1800
+cosine_similarity CosineSimilarity composite composite false false false 0x1e00
+names Names composite constant true true false 0x1ffff
+dim_by_name DimByName composite constant true true false 0x1ffff
+rename Rename composite composite true false false 0x1ffff
+rename_ RenameInPlace composite composite true false false 0x1ffff
+refine_names RefineNames composite composite true false false 0x1ffff
+align_to AlignTo composite composite true false false 0x1ffff
+align_as AlignAs composite composite true false false 0x1ffff
+align_tensors AlignTensors composite composite true false false 0x1ffff
+nn.leaky_relu NnLeakyRelu kernel rule true false false 0x1e00
+prelu Prelu composite composite true false false 0x1e00
+nn.hardtanh NnHardtanh kernel rule true false false 0x1ffe
+nn.relu6 NnRelu6 kernel rule true false false 0x1ffe
+threshold Threshold kernel rule true false false 0x1ffe
+hardshrink Hardshrink kernel rule true false false 0x1e00
+nn.softshrink NnSoftshrink kernel rule true false false 0x1e00
+nn.hardsigmoid NnHardsigmoid kernel rule true false false 0x1e00
+nn.hardswish NnHardswish kernel rule true false false 0x1e00
+nn.elu NnElu kernel rule true false false 0x1e00
+celu Celu kernel rule true false false 0x1e00
+selu Selu kernel rule true false false 0x1e00
+nn.softplus NnSoftplus kernel rule true false false 0x1e00
+nn.logsigmoid NnLogsigmoid kernel rule true false false 0x1e00
+nn.gelu NnGelu kernel rule true false false 0x1e00
+nn.silu NnSilu kernel rule true false false 0x1fe00
+nn.mish NnMish kernel rule true false false 0x1e00
+nn.tanhshrink NnTanhshrink kernel rule true false false 0x1ffff
+nn.softsign NnSoftsign kernel rule true false false 0x1ffff
+rrelu Rrelu composite composite true false false 0x1e00
+nn.glu NnGlu composite composite true false false 0x1e00
+nn.softmin NnSoftmin composite composite true false false 0x1e00
+nn.softmax Softmax kernel rule true false false 0x1e00
+nn.log_softmax LogSoftmax kernel rule true false false 0x1e00
+nn.gumbel_softmax NnGumbelSoftmax composite composite false false false 0x1e00
+nn.scaled_dot_product_attention NnScaledDotProductAttention composite composite false false false 0x1e00
+nn.multi_head_attention_forward NnMultiHeadAttentionForward composite composite false false false 0x1e00
+conv1d Conv1d composite composite false false false 0x17ffe refused
+conv1d.padding Conv1dPadding composite composite false false false 0x17ffe refused
+conv2d Conv2d composite composite false false false 0x17ffe refused
+conv2d.padding Conv2dPadding composite composite false false false 0x17ffe refused
+conv3d Conv3d composite composite false false false 0x17ffe refused
+conv3d.padding Conv3dPadding composite composite false false false 0x17ffe refused
+conv_transpose1d ConvTranspose1d composite composite false false false 0x17ffe refused
+conv_transpose2d ConvTranspose2d composite composite false false false 0x17ffe refused
+conv_transpose3d ConvTranspose3d composite composite false false false 0x17ffe refused
+conv_tbc ConvTbc composite composite false false false 0x17ffe refused
+dropout Dropout composite composite true false false 0x1ffff
+nn.dropout Dropout composite composite true false false 0x1ffff
+feature_dropout FeatureDropout composite composite true false false 0x1ffff
+nn.dropout1d NnDropout1d composite composite true false false 0x1ffff
+nn.dropout2d NnDropout2d composite composite true false false 0x1ffff
+nn.dropout3d NnDropout3d composite composite true false false 0x1ffff
+alpha_dropout AlphaDropout composite composite true false false 0x1ffff
+nn.alpha_dropout AlphaDropout composite composite true false false 0x1ffff
+feature_alpha_dropout FeatureAlphaDropout composite composite true false false 0x1ffff
+nn.feature_alpha_dropout FeatureAlphaDropout composite composite true false false 0x1ffff
+nn.linear NnLinear composite composite true false false 0x17ffe
+bilinear NnBilinear composite composite false false false 0x17ffe
+nn.normalize NnNormalize composite composite true false false 0x17e00
+pairwise_distance PairwiseDistance composite composite true false false 0x1fffe
+nn.one_hot NnOneHot composite constant false false false 0x20
+pixel_shuffle PixelShuffle composite rule false false false 0x1ffff
+pixel_unshuffle PixelUnshuffle composite rule false false false 0x1ffff
+channel_shuffle ChannelShuffle composite rule false false false 0x1ffff
+native_channel_shuffle ChannelShuffle composite rule false false false 0x1ffff
+nn.pad NnPad composite composite true false false 0x1ffff
+nn.embedding NnEmbedding composite composite false false false 0x0
+embedding Embedding composite rule false false false 0x1ffff
+embedding_renorm_ EmbeddingRenorm composite composite false false false 0x1fe00
+embedding_bag EmbeddingBag composite composite false false false 0x1e00 refused
+nn.embedding_bag NnEmbeddingBag composite composite false false false 0x0 refused
+nn.l1_loss NnL1Loss composite composite true false false 0x1fe00
+nn.mse_loss NnMseLoss composite composite true false false 0x1e00
+nn.smooth_l1_loss NnSmoothL1Loss composite composite true false false 0x1e00
+nn.huber_loss NnHuberLoss composite composite true false false 0x1e00
+nn.kl_div NnKlDiv composite composite true false false 0x1e00
+nn.nll_loss NnNllLoss composite composite true false false 0x1e00
+nn.cross_entropy NnCrossEntropy composite composite true false false 0x1e00
+nn.binary_cross_entropy NnBinaryCrossEntropy composite composite true false false 0x1e00
+nn.binary_cross_entropy_with_logits NnBinaryCrossEntropyWithLogits composite composite true false false 0x1e00
+nn.poisson_nll_loss NnPoissonNllLoss composite composite true false false 0x1fffe
+nn.gaussian_nll_loss NnGaussianNllLoss composite composite true false false 0x1e00
+nn.hinge_embedding_loss NnHingeEmbeddingLoss composite composite true false false 0x1e00
+nn.margin_ranking_loss NnMarginRankingLoss composite composite true false false 0x1ffe
+nn.soft_margin_loss NnSoftMarginLoss composite composite true false false 0x1e00
+nn.multi_margin_loss NnMultiMarginLoss composite composite true false false 0x1e00
+nn.multilabel_margin_loss NnMultilabelMarginLoss composite composite false false false 0x1e00
+nn.multilabel_soft_margin_loss NnMultilabelSoftMarginLoss composite composite true false false 0x1e00
+nn.cosine_embedding_loss NnCosineEmbeddingLoss composite composite true false false 0x1fff
+nn.triplet_margin_loss NnTripletMarginLoss composite composite true false false 0x1fffe
+ctc_loss CtcLoss composite composite false false false 0x1800 refused
+ctc_loss.tensor CtcLossTensor composite composite false false true 0x1800 refused
+nn.ctc_loss NnCtcLoss composite composite false false false 0x1800 refused
+nn.ctc_loss.tensor NnCtcLossTensor composite composite false false true 0x1800 refused
+nn.linear_cross_entropy NnLinearCrossEntropy composite composite false false false 0x1e00
+native_layer_norm NativeLayerNorm composite composite false false false 0x1e00 refused
+layer_norm LayerNorm composite composite false false false 0x1e00 refused
+nn.layer_norm NnLayerNorm composite composite false false false 0x1e00 refused
+rms_norm RmsNorm composite composite false false false 0x1fe00 partly
+nn.rms_norm RmsNorm composite composite false false false 0x1fe00 partly
+native_group_norm NativeGroupNorm composite composite false false false 0x1e00 refused
+group_norm GroupNorm composite composite false false false 0x1e00 refused
+nn.group_norm NnGroupNorm composite composite false false false 0x1e00 refused
+native_batch_norm NativeBatchNorm composite composite false false false 0x1e00 refused
+batch_norm BatchNorm composite composite false false false 0x1e00 refused
+nn.batch_norm NnBatchNorm composite composite false false false 0x1e00 refused
+instance_norm InstanceNorm composite composite false false false 0x1e00 refused
+nn.instance_norm NnInstanceNorm composite composite false false false 0x1e00 refused
+nn.local_response_norm NnLocalResponseNorm composite composite false false false 0x1e20
+max_pool1d MaxPool1d composite composite false false false 0x1ffe refused
+max_pool2d MaxPool2d composite composite false false false 0x1ffe refused
+max_pool3d MaxPool3d composite composite false false false 0x1ffe refused
+max_pool1d_with_indices MaxPool1dWithIndices composite composite false false false 0x1ffe refused
+nn.max_pool2d_with_indices NnMaxPool2dWithIndices composite composite false false false 0x1ffe refused
+nn.max_pool3d_with_indices NnMaxPool3dWithIndices composite composite false false false 0x1ffe refused
+avg_pool1d AvgPool1d composite composite false false false 0x1ffe partly
+nn.avg_pool2d NnAvgPool2d composite composite false false false 0x1ffe refused
+nn.avg_pool3d NnAvgPool3d composite composite false false false 0x1ffe partly
+adaptive_avg_pool1d AdaptiveAvgPool1d composite composite false false false 0x1e00 refused
+nn.adaptive_avg_pool2d NnAdaptiveAvgPool2d composite composite false false false 0x1e00 refused
+nn.adaptive_avg_pool3d NnAdaptiveAvgPool3d composite composite false false false 0x1e00
+adaptive_max_pool1d AdaptiveMaxPool1d composite composite false false false 0x1ffe refused
+nn.adaptive_max_pool2d_with_indices NnAdaptiveMaxPool2dWithIndices composite composite false false false 0x1ffe refused
+nn.adaptive_max_pool3d_with_indices NnAdaptiveMaxPool3dWithIndices composite composite false false false 0x1ffe refused
+nn.lp_pool1d NnLpPool1d composite composite false false false 0x1fff refused
+nn.lp_pool2d NnLpPool2d composite composite false false false 0x1fff refused
+nn.lp_pool3d NnLpPool3d composite composite false false false 0x1fff refused
+nn.max_unpool1d NnMaxUnpool1d composite composite false false false 0x1ffff
+nn.max_unpool2d NnMaxUnpool2d composite composite false false false 0x1ffff
+nn.max_unpool3d NnMaxUnpool3d composite composite false false false 0x1ffff
+nn.fractional_max_pool2d NnFractionalMaxPool2d composite composite false false false 0x1e00 refused
+nn.fractional_max_pool2d_with_indices NnFractionalMaxPool2dWithIndices composite composite false false false 0x1e00 refused
+nn.fractional_max_pool3d NnFractionalMaxPool3d composite composite false false false 0x1e00 partly
+nn.fractional_max_pool3d_with_indices NnFractionalMaxPool3dWithIndices composite composite false false false 0x1e00 refused
+nn.unfold NnUnfold composite composite false false false 0x17fff partly
+nn.fold NnFold composite composite false false false 0x17ffe refused
+lstm Lstm composite composite false false false 0x1e00 refused
+lstm.data LstmData composite composite false false true 0x1e00 refused
+gru Gru composite composite false false false 0x1e00 refused
+gru.data GruData composite composite false false true 0x1e00 refused
+rnn_tanh RnnTanh composite composite false false false 0x1e00 refused
+rnn_tanh.data RnnTanhData composite composite false false true 0x1e00 refused
+rnn_relu RnnRelu composite composite false false false 0x1e00 refused
+rnn_relu.data RnnReluData composite composite false false true 0x1e00 refused
+lstm_cell LstmCell composite composite false false false 0x1e00 refused
+gru_cell GruCell composite composite false false false 0x1e00 refused
+rnn_tanh_cell RnnTanhCell composite composite false false false 0x1e00 refused
+rnn_relu_cell RnnReluCell composite composite false false false 0x1e00 refused
+pack_padded_sequence PackPaddedSequence composite composite false false true 0x1ffff
+pad_packed_sequence PadPackedSequence composite composite false false true 0x1ffff
+nn.interpolate NnInterpolate composite composite false false false 0x1e02 refused
+nn.upsample NnUpsample composite composite false false false 0x1e02 refused
+nn.upsample_nearest NnUpsampleNearest composite composite false false false 0x1e02 refused
+nn.upsample_bilinear NnUpsampleBilinear composite composite false false false 0x1e02 refused
+grid_sampler GridSampler composite composite false false false 0x1e00 refused
+grid_sampler_2d GridSampler2d composite composite false false false 0x1e00 refused
+grid_sampler_3d GridSampler3d composite composite false false false 0x1e00 refused
+nn.grid_sample NnGridSample composite composite false false false 0x1e00 refused
+nn.affine_grid NnAffineGrid composite composite false false false 0x1e00
+affine_grid_generator AffineGridGenerator composite composite false false false 0x1e00
+quantize_per_tensor QuantizePerTensor composite constant true false false 0x800
+quantize_per_tensor.tensor_qparams QuantizePerTensorTensorQparams composite constant true false true 0x800
+quantize_per_tensor.tensors QuantizePerTensorTensors composite constant true false true 0x800
+quantize_per_tensor_dynamic QuantizePerTensorDynamic composite constant true false true 0x800
+quantize_per_channel QuantizePerChannel composite constant true false true 0x800
+dequantize Dequantize composite rule true false false 0x1ffff
+dequantize.tensors DequantizeTensors composite composite true false false 0x1ffff
+int_repr IntRepr composite composite true false false 0x0
+q_scale QScale composite constant true false false 0x0
+q_zero_point QZeroPoint composite constant true false false 0x0
+q_per_channel_scales QPerChannelScales composite composite true false false 0x0
+q_per_channel_zero_points QPerChannelZeroPoints composite composite true false false 0x0
+q_per_channel_axis QPerChannelAxis composite constant true false false 0x0
+qscheme Qscheme composite constant true false false 0x0
+is_quantized IsQuantized composite constant true true false 0x1ffff
+make_per_tensor_quantized_tensor MakePerTensorQuantizedTensor composite constant true false false 0x0
+make_per_channel_quantized_tensor MakePerChannelQuantizedTensor composite constant true false true 0x0
+empty_affine_quantized EmptyAffineQuantized composite composite true false false 0x0
+empty_per_channel_affine_quantized EmptyPerChannelAffineQuantized composite constant true false true 0x0
+choose_qparams_per_tensor ChooseQparamsPerTensor composite constant true false true 0x0
+fake_quantize_per_tensor_affine FakeQuantizePerTensorAffine composite composite true false false 0x1e00
+fake_quantize_per_tensor_affine.tensor_qparams FakeQuantizePerTensorAffineTensorQparams composite composite true false true 0x1e00
+fake_quantize_per_tensor_affine_cachemask FakeQuantizePerTensorAffineCachemask composite rule true false false 0x1e00
+fake_quantize_per_channel_affine FakeQuantizePerChannelAffine composite composite true false true 0x1e00
+fake_quantize_per_channel_affine_cachemask FakeQuantizePerChannelAffineCachemask composite rule true false true 0x1e00
+fake_quantize_learnable_per_tensor_affine FakeQuantizeLearnablePerTensorAffine composite composite true false true 0x1e00
+fake_quantize_learnable_per_channel_affine FakeQuantizeLearnablePerChannelAffine composite composite true false true 0x1e00
+quantized.add QuantizedAdd composite constant true false false 0x0
+quantized.add_relu QuantizedAddRelu composite constant true false false 0x0
+quantized.mul QuantizedMul composite constant true false false 0x0
+quantized.mul_relu QuantizedMulRelu composite constant true false false 0x0
+quantized.add_scalar QuantizedAddScalar composite constant true false false 0x0
+quantized.add_scalar_relu QuantizedAddScalarRelu composite constant true false false 0x0
+quantized.mul_scalar QuantizedMulScalar composite constant true false false 0x0
+quantized.mul_scalar_relu QuantizedMulScalarRelu composite constant true false false 0x0
+quantized.relu6 QuantizedRelu6 composite constant true false false 0x0
+quantized.cat QuantizedCat composite constant true false false 0x0
+quantized.matmul QuantizedMatmul composite constant true false false 0x0
+quantized.linear_pack QuantizedLinearPack composite constant false false false 0x0
+quantized.linear QuantizedLinear composite constant false false false 0x0
+quantized.linear_relu QuantizedLinearRelu composite constant false false false 0x0
+quantized.linear_dynamic QuantizedLinearDynamic composite constant false false true 0x0
+quantized.conv2d QuantizedConv2d composite constant false false false 0x0
+quantized.conv2d_relu QuantizedConv2dRelu composite constant false false false 0x0
+gguf_dequantize GgufDequantize kernel constant false false false 0x0
+gguf_linear GgufLinear kernel constant false false false 0x0
+int_mm IntMm kernel constant false false false 0x0
+weight_int8pack_mm WeightInt8packMm kernel constant false false false 0x0
+convert_weight_to_int4pack_for_cpu ConvertWeightToInt4packForCpu kernel constant false false false 0x0
+weight_int4pack_mm_for_cpu WeightInt4packMmForCpu kernel constant false false false 0x0
+to_string ToString kernel constant true false false 0x1ffff
+result_type ResultType kernel constant true true false 0x1ffff
+is_nonzero IsNonzero composite constant true false true 0x1ffff
+is_conj IsConj kernel constant true false false 0x1ffff
+is_neg IsNeg kernel constant true false false 0x1ffff
+is_same_size IsSameSize kernel constant true true false 0x1ffff
+rand Rand kernel constant true false false 0x1fe00
+randn Randn kernel constant true false false 0x1fe00
+randint Randint kernel constant true false false 0x1fff
+randint.high RandintHigh kernel constant true false false 0x1fff
+randperm Randperm kernel constant true false false 0x1ffe
+rand_like RandLike kernel constant true false false 0x1fe00
+randn_like RandnLike kernel constant true false false 0x1fe00
+randint_like RandintLike kernel constant true false false 0x1fff
+randint_like.high RandintLikeHigh kernel constant true false false 0x1fff
+normal.tensors NormalTensors composite rule true false false 0x1e00
+normal.size NormalSize kernel constant true false false 0x1fe00
+bernoulli Bernoulli kernel rule true false false 0x1e00
+bernoulli.p BernoulliP kernel rule true false false 0x1fff
+multinomial Multinomial kernel constant true false false 0x1e00
+poisson Poisson kernel rule true false false 0x1e00
+binomial Binomial kernel rule true false false 0x1e00
+standard_gamma StandardGamma kernel rule true false false 0x1e00 refused
+standard_gamma_grad StandardGammaGrad kernel rule true false false 0x1e00 refused
+sample_dirichlet SampleDirichlet composite rule true false false 0x1e00 refused
+dirichlet_grad DirichletGrad kernel rule true false false 0x1e00 refused
+uniform_ FillUniform kernel rule true false false 0x1fe00
+normal_ FillNormal kernel rule true false false 0x1fe00
+random_ FillRandom kernel rule true false false 0x1fff
+random_.to FillRandomTo kernel rule true false false 0x1fff
+random_.from FillRandomFrom kernel rule true false false 0x1fff
+bernoulli_.tensor FillBernoulliEach kernel rule true false false 0x1fff
+bernoulli_ FillBernoulli kernel rule true false false 0x1fff
+exponential_ FillExponential kernel rule true false false 0x1e00
+cauchy_ FillCauchy kernel rule true false false 0x1e00
+log_normal_ FillLogNormal kernel rule true false false 0x1e00
+geometric_ FillGeometric kernel rule true false false 0x1ffe
+generator_set_state GeneratorSetState kernel constant true false false 0x0
+sum Sum kernel rule true false false 0x1ffff
+nansum Nansum kernel rule true false false 0x1fff
+prod Prod kernel rule true false false 0x1ffff
+mean Mean kernel rule true false false 0x1fe00
+nanmean Nanmean kernel rule true false false 0x1e00
+any Any kernel constant true false false 0x1ffff
+all All kernel constant true false false 0x1ffff
+count_nonzero CountNonzero kernel constant true false false 0x1ffff
+std Std composite composite true false false 0x1fe00
+std.dim StdDim composite composite true false false 0x1fe00
+std.correction StdCorrection kernel rule true false false 0x1fe00
+var Var composite composite true false false 0x1fe00
+var.dim VarDim composite composite true false false 0x1fe00
+var.correction VarCorrection kernel rule true false false 0x1fe00
+std_mean StdMean composite composite true false false 0x1fe00
+std_mean.dim StdMeanDim composite composite true false false 0x1fe00
+std_mean.correction StdMeanCorrection kernel rule true false false 0x1fe00
+var_mean VarMean composite composite true false false 0x1fe00
+var_mean.dim VarMeanDim composite composite true false false 0x1fe00
+var_mean.correction VarMeanCorrection kernel rule true false false 0x1fe00
+norm Norm kernel rule true false false 0x1fe00
+norm.name NormName composite composite true false false 0x1fe00
+amax Amax kernel rule true false false 0x1fff
+amin Amin kernel rule true false false 0x1fff
+max Max kernel rule true false false 0x1fff
+max.dim MaxDim kernel rule true false false 0x1fff
+min Min kernel rule true false false 0x1fff
+min.dim MinDim kernel rule true false false 0x1fff
+max.other Maximum kernel rule true false false 0x1fff
+min.other Minimum kernel rule true false false 0x1fff
+aminmax Aminmax kernel rule true false false 0x1fff
+argmax Argmax kernel constant true false false 0x1ffe
+argmin Argmin kernel constant true false false 0x1ffe
+floor Floor kernel rule true false false 0x1ffe
+ceil Ceil kernel rule true false false 0x1ffe
+trunc Trunc kernel rule true false false 0x1ffe
+fix Trunc kernel rule true false false 0x1ffe
+round Round kernel rule true false false 0x1ffe
+frac Frac kernel rule true false false 0x1e00
+clamp.tensor ClampTensor kernel rule true false false 0x1fff
+clamp Clamp kernel rule true false false 0x1fff
+clip.tensor ClampTensor kernel rule true false false 0x1fff
+clip Clamp kernel rule true false false 0x1fff
+clamp_min ClampMin kernel rule true false false 0x1fff
+clamp_max ClampMax kernel rule true false false 0x1fff
+maximum Maximum kernel rule true false false 0x1fff
+minimum Minimum kernel rule true false false 0x1fff
+fmax Fmax kernel rule true false false 0x1fff
+fmin Fmin kernel rule true false false 0x1fff
+relu Relu kernel rule true false false 0x1ffe
+where Where kernel rule true false false 0x1ffff
+cumsum Cumsum kernel rule true false false 0x1ffff
+cumprod Cumprod kernel rule true false false 0x1ffff
+cummax Cummax kernel rule true false false 0x1fff
+cummin Cummin kernel rule true false false 0x1fff
+logcumsumexp Logcumsumexp kernel rule true false false 0x1fe00
+logsumexp Logsumexp kernel rule true false false 0x1ffff
+softmax Softmax kernel rule true false false 0x1e00
+log_softmax LogSoftmax kernel rule true false false 0x1e00
+signal.windows.bartlett SignalWindowsBartlett composite constant true false false 0x1800
+signal.windows.blackman SignalWindowsBlackman composite constant true false false 0x1800
+signal.windows.cosine SignalWindowsCosine composite constant true false false 0x1800
+signal.windows.exponential SignalWindowsExponential composite constant true false false 0x1800
+signal.windows.gaussian SignalWindowsGaussian composite constant true false false 0x1800
+signal.windows.general_cosine SignalWindowsGeneralCosine composite constant true false false 0x1800
+signal.windows.general_hamming SignalWindowsGeneralHamming composite constant true false false 0x1800
+signal.windows.hamming SignalWindowsHamming composite constant true false false 0x1800
+signal.windows.hann SignalWindowsHann composite constant true false false 0x1800
+signal.windows.kaiser SignalWindowsKaiser composite constant true false false 0x1800
+signal.windows.nuttall SignalWindowsNuttall composite constant true false false 0x1800
+sort Sort kernel rule true false false 0x1fff
+sort.stable SortStable kernel rule true false false 0x1fff
+argsort Argsort composite constant true false false 0x1fff
+argsort.stable ArgsortStable composite constant true false false 0x1fff
+msort Msort composite composite true false false 0x1fff
+topk Topk kernel rule true false false 0x1ffe
+median Median kernel rule true false false 0x1ffe
+median.dim MedianDim kernel rule true false false 0x1ffe
+nanmedian Nanmedian kernel rule true false false 0x1ffe
+nanmedian.dim NanmedianDim kernel rule true false false 0x1ffe
+kthvalue Kthvalue kernel rule true false false 0x1ffe
+mode Mode kernel rule true false false 0x1fff
+searchsorted Searchsorted kernel constant true false false 0x1fff
+bucketize Bucketize kernel constant true false false 0x1fff
+unique Unique kernel refused true false true 0x1fff
+unique_consecutive UniqueConsecutive kernel refused true false true 0x1fff
+isin Isin kernel constant true false false 0x1ffe
+sparse_coo_tensor SparseCooTensor composite composite false false false 0x1ffff
+sparse_compressed_tensor SparseCompressedTensor composite composite false false false 0x1ffff
+to_dense ToDense composite composite true false false 0x1ffff
+to_sparse ToSparse composite composite false false true 0x1ffff
+to_sparse.sparse_dim ToSparseDim composite composite false false true 0x1ffff
+to_sparse_coo ToSparseCoo composite composite false false true 0x1ffff
+to_sparse_csr ToSparseCsr composite composite false false true 0x1ffff refused
+to_sparse_csc ToSparseCsc composite composite false false true 0x1ffff refused
+to_sparse_bsr ToSparseBsr composite composite false false true 0x1ffff refused
+to_sparse_bsc ToSparseBsc composite composite false false true 0x1ffff refused
+coalesce Coalesce composite composite false false false 0x1ffff
+is_coalesced IsCoalesced composite constant true false false 0x1ffff
+indices Indices composite composite false false false 0x1ffff
+values Values composite composite false false false 0x1ffff
+coo_indices RawIndices composite composite false false false 0x1ffff
+coo_values RawValues composite composite false false false 0x1ffff
+crow_indices CrowIndices composite composite false false false 0x1ffff
+col_indices ColIndices composite composite false false false 0x1ffff
+ccol_indices CcolIndices composite composite false false false 0x1ffff
+row_indices RowIndices composite composite false false false 0x1ffff
+sparse_dim SparseDim composite constant true false false 0x1ffff
+dense_dim DenseDim composite constant true false false 0x1ffff
+nnz Nnz composite constant true false false 0x1ffff
+sparse_mask SparseMask composite composite false false false 0x1ffff
+sparse_resize_ SparseResize composite composite false false false 0x1ffff
+sparse_resize_and_clear_ SparseResizeAndClear composite composite false false false 0x1ffff
+resize_as_sparse_ ResizeAsSparse composite composite false false false 0x1ffff
+mark_coalesced_ MarkCoalesced composite composite false false false 0x1ffff
+smm Smm composite composite false false false 0x1fffe
+sspaddmm Sspaddmm composite composite false false false 0x1fffe
+hspmm Hspmm composite composite false false false 0x1fffe
+saddmm Sspaddmm composite composite false false false 0x1fffe
+hsmm Hspmm composite composite false false false 0x1fffe
+dsmm Mm kernel rule true false false 0x17ffe
+sparse.sum SparseSum composite composite false false false 0x1ffff
+sparse.mm SparseMm composite composite false false false 0x1fffe
+sparse.mm.reduce SparseMmReduce composite composite false false false 0x1fffe
+sparse.addmm SparseAddmm composite composite false false false 0x1fffe
+sparse.sampled_addmm SparseSampledAddmm composite composite false false false 0x1fffe
+sparse.softmax SparseSoftmax composite composite false false false 0x1e00
+sparse.log_softmax SparseLogSoftmax composite composite false false false 0x1e00
+sparse.spdiags SparseSpdiags composite composite false false true 0x1ffff refused
+sparse.spsolve SparseSpsolve composite composite false false false 0x1fe00
+csr_spmm CsrSpmm kernel rule false false false 0x1ffff
+csr_sddmm CsrSddmm kernel rule false false false 0x1ffff
+csr_spgemm CsrSpgemm kernel rule false false true 0x1ffff
+csr_spadd CsrSpadd kernel rule false false true 0x1ffff
+erf Erf kernel rule true false false 0x1fff
+erfc Erfc kernel rule true false false 0x1fff
+erfinv Erfinv kernel rule true false false 0x1fff
+lgamma Lgamma kernel rule true false false 0x1fff
+digamma Digamma kernel rule true false false 0x1fff
+i0 I0 kernel rule true false false 0x1fff
+sinc Sinc kernel rule true false false 0x1ffff
+logit Logit kernel rule true false false 0x1fff
+polygamma Polygamma kernel rule true false false 0x1fff
+mvlgamma Mvlgamma kernel rule true false false 0x1ffe
+igamma Igamma kernel rule true false false 0x1e00
+igammac Igammac kernel rule true false false 0x1e00
+logaddexp Logaddexp kernel rule true false false 0x1fe00
+logaddexp2 Logaddexp2 kernel rule true false false 0x1e00
+xlogy Xlogy kernel rule true false false 0x1fff
+gcd Gcd kernel constant true false false 0x1fe
+lcm Lcm kernel constant true false false 0x1fe
+nextafter Nextafter kernel rule true false false 0x1e00
+heaviside Heaviside kernel refused true false false 0x1fff
+ldexp Ldexp kernel rule true false false 0x17fff
+frexp Frexp kernel rule true false false 0x1e00
+nan_to_num NanToNum kernel rule true false false 0x1ffff
+deg2rad Deg2rad kernel rule true false false 0x1fff
+rad2deg Rad2deg kernel rule true false false 0x1fff
+special.expit Sigmoid kernel rule true false false 0x1ffff
+special.exp2 Exp2 kernel rule true false false 0x1ffff
+special.expm1 Expm1 kernel rule true false false 0x1ffff
+special.log1p Log1p kernel rule true false false 0x1ffff
+special.erf Erf kernel rule true false false 0x1fff
+special.erfc Erfc kernel rule true false false 0x1fff
+special.erfinv Erfinv kernel rule true false false 0x1fff
+special.gammaln Lgamma kernel rule true false false 0x1fff
+special.digamma Digamma kernel rule true false false 0x1fff
+special.psi Digamma kernel rule true false false 0x1fff
+special.i0 I0 kernel rule true false false 0x1fff
+special.sinc Sinc kernel rule true false false 0x1ffff
+special.round Round kernel rule true false false 0x1ffe
+special.logit Logit kernel rule true false false 0x1fff
+special.polygamma Polygamma kernel rule true false false 0x1fff
+special.multigammaln Mvlgamma kernel rule true false false 0x1ffe
+special.gammainc Igamma kernel rule true false false 0x1e00
+special.gammaincc Igammac kernel rule true false false 0x1e00
+special.xlogy Xlogy kernel rule true false false 0x1fff
+special.xlog1py SpecialXlog1py kernel rule true false false 0x1fff
+special.zeta SpecialZeta kernel rule true false false 0x1fff
+special.softmax Softmax kernel rule true false false 0x1e00
+special.log_softmax LogSoftmax kernel rule true false false 0x1e00
+special.logsumexp Logsumexp kernel rule true false false 0x1ffff
+special.entr SpecialEntr kernel rule true false false 0x1fff
+special.erfcx SpecialErfcx kernel rule true false false 0x1fff
+special.ndtr SpecialNdtr kernel rule true false false 0x1fff
+special.log_ndtr SpecialLogNdtr kernel rule true false false 0x1fff
+special.ndtri SpecialNdtri kernel rule true false false 0x1fff
+special.i0e SpecialI0e kernel rule true false false 0x1fff
+special.i1 SpecialI1 kernel rule true false false 0x1fff
+special.i1e SpecialI1e kernel rule true false false 0x1fff
+special.bessel_j0 SpecialBesselJ0 kernel rule true false false 0x1fff
+special.bessel_j1 SpecialBesselJ1 kernel rule true false false 0x1fff
+special.bessel_y0 SpecialBesselY0 kernel rule true false false 0x1fff
+special.bessel_y1 SpecialBesselY1 kernel rule true false false 0x1fff
+special.modified_bessel_i0 I0 kernel rule true false false 0x1fff
+special.modified_bessel_i1 SpecialI1 kernel rule true false false 0x1fff
+special.modified_bessel_k0 SpecialModifiedBesselK0 kernel rule true false false 0x1fff
+special.modified_bessel_k1 SpecialModifiedBesselK1 kernel rule true false false 0x1fff
+special.scaled_modified_bessel_k0 SpecialScaledModifiedBesselK0 kernel rule true false false 0x1fff
+special.scaled_modified_bessel_k1 SpecialScaledModifiedBesselK1 kernel rule true false false 0x1fff
+special.spherical_bessel_j0 SpecialSphericalBesselJ0 kernel constant true false false 0x1fff
+special.airy_ai SpecialAiryAi kernel constant true false false 0x1fff
+special.chebyshev_polynomial_t SpecialChebyshevPolynomialT kernel constant true false false 0x1fff
+special.chebyshev_polynomial_u SpecialChebyshevPolynomialU kernel constant true false false 0x1fff
+special.chebyshev_polynomial_v SpecialChebyshevPolynomialV kernel constant true false false 0x1fff
+special.chebyshev_polynomial_w SpecialChebyshevPolynomialW kernel constant true false false 0x1fff
+special.hermite_polynomial_h SpecialHermitePolynomialH kernel constant true false false 0x1fff
+special.hermite_polynomial_he SpecialHermitePolynomialHe kernel constant true false false 0x1fff
+special.laguerre_polynomial_l SpecialLaguerrePolynomialL kernel constant true false false 0x1fff
+special.legendre_polynomial_p SpecialLegendrePolynomialP kernel constant true false false 0x1fff
+special.shifted_chebyshev_polynomial_t SpecialShiftedChebyshevPolynomialT kernel constant true false false 0x1fff
+special.shifted_chebyshev_polynomial_u SpecialShiftedChebyshevPolynomialU kernel constant true false false 0x1fff
+special.shifted_chebyshev_polynomial_v SpecialShiftedChebyshevPolynomialV kernel constant true false false 0x1fff
+special.shifted_chebyshev_polynomial_w SpecialShiftedChebyshevPolynomialW kernel constant true false false 0x1fff
+diff Diff composite composite true false false 0x1ffff
+trapezoid Trapezoid composite composite true false false 0x1fffe
+trapezoid.x TrapezoidX composite composite true false false 0x17ffe
+trapz Trapezoid composite composite true false false 0x1fffe
+trapz.x TrapezoidX composite composite true false false 0x17ffe
+cumulative_trapezoid CumulativeTrapezoid composite composite true false false 0x1fffe
+cumulative_trapezoid.x CumulativeTrapezoidX composite composite true false false 0x17ffe
+cov Cov composite composite true false false 0x1fffe
+corrcoef Corrcoef composite composite true false false 0x1fffe
+cross Cross composite rule true false false 0x1fffe
+trace Trace composite composite true false false 0x1fffe
+dist Dist composite composite true false false 0x1fe00
+bincount Bincount kernel refused true false true 0x1fe
+histc Histc kernel constant true false false 0x1e00
+histogram Histogram kernel refused true false false 0x1800
+histogram.edges HistogramEdges kernel refused false false false 0x1800
+histogramdd Histogramdd kernel refused false false false 0x1800
+histogramdd.edges HistogramddEdges kernel refused false false false 0x1800
+quantile Quantile composite composite true false false 0x1800
+nanquantile Nanquantile composite composite true false false 0x1800
+gradient Gradient composite composite true false false 0x17e3c
+gradient.scalars GradientScalars composite composite true false false 0x17e3c
+gradient.tensors GradientTensors composite composite true false false 0x17e3c
+renorm Renorm composite composite true false false 0x1fe00
+data_ptr DataPtr kernel constant true false false 0x1ffff
+is_read_only IsReadOnly kernel constant true false false 0x1ffff
+untyped_storage UntypedStorage kernel constant true false false 0x1ffff
+lend Lend kernel constant true false false 0x1ffff
+from_file FromFile kernel constant true false false 0x1ffff
+share_memory_ ShareMemory kernel refused true false false 0x1ffff
+is_shared IsShared kernel constant true false false 0x1ffff
+pin_memory PinMemory kernel rule true false false 0x1ffff
+record_stream RecordStream kernel constant true false false 0x1ffff
+is_pinned IsPinned kernel constant true false false 0x1ffff
+view View kernel rule false false false 0x1ffff
+view.dtype ViewDtype kernel constant false false false 0x1ffff
+view_as ViewAs composite composite false false false 0x1ffff
+reshape Reshape kernel rule false false false 0x1ffff
+reshape_as ReshapeAs kernel rule false false false 0x1ffff
+flatten Flatten kernel rule false false false 0x1ffff
+flatten.out_dim FlattenOutDim composite composite true false false 0x1ffff
+flatten.dims FlattenDims composite composite true false false 0x1ffff
+unflatten Unflatten kernel rule false false false 0x1ffff
+unflatten_names UnflattenNames composite composite true false false 0x1ffff
+ravel Ravel kernel rule false false false 0x1ffff
+t.matrix TransposeMatrix kernel rule true false false 0x1ffff
+transpose Transpose kernel rule true false false 0x1ffff
+swapaxes Transpose kernel rule true false false 0x1ffff
+swapdims Transpose kernel rule true false false 0x1ffff
+permute Permute kernel rule true false false 0x1ffff
+movedim Movedim kernel rule true false false 0x1ffff
+movedim.list MovedimList kernel rule true false false 0x1ffff
+moveaxis Movedim kernel rule true false false 0x1ffff
+moveaxis.list MovedimList kernel rule true false false 0x1ffff
+T TransposeAll kernel rule true false false 0x1ffff
+mT TransposeLast kernel rule true false false 0x1ffff
+mH Adjoint kernel rule true false false 0x1ffff
+H AdjointMatrix kernel rule true false false 0x1ffff
+adjoint Adjoint kernel rule true false false 0x1ffff
+expand Expand kernel rule true false false 0x1ffff
+expand_as ExpandAs composite composite true false false 0x1ffff
+broadcast_to BroadcastTo kernel rule true false false 0x1ffff
+squeeze Squeeze kernel rule true false false 0x1ffff
+squeeze.dim SqueezeDim kernel rule true false false 0x1ffff
+squeeze.dims SqueezeDims kernel rule true false false 0x1ffff
+unsqueeze Unsqueeze kernel rule true false false 0x1ffff
+narrow Narrow kernel rule true false false 0x1ffff
+narrow.tensor NarrowTensor composite composite true false true 0x1ffff
+select Select kernel rule true false false 0x1ffff
+slice Slice kernel rule true false false 0x1ffff
+as_strided AsStrided kernel rule true false false 0x1ffff
+unfold Unfold kernel rule true false false 0x1ffff
+diagonal Diagonal kernel rule true false false 0x1ffff
+diagonal.outdim DiagonalOutdim composite composite true false false 0x1ffff
+detach Detach kernel rule true false false 0x1ffff
+unbind Unbind kernel rule true false false 0x1ffff
+split Split kernel rule true false false 0x1ffff
+split.sizes SplitWithSizes kernel rule true false false 0x1ffff
+split_with_sizes SplitWithSizes kernel rule true false false 0x1ffff
+chunk Chunk kernel rule true false false 0x1ffff
+unsafe_chunk UnsafeChunk kernel rule true false false 0x1ffff
+unsafe_split UnsafeSplit kernel rule true false false 0x1ffff
+unsafe_split_with_sizes UnsafeSplitWithSizes kernel rule true false false 0x1ffff
+tensor_split TensorSplit kernel rule true false false 0x1ffff
+tensor_split.indices TensorSplitIndices kernel rule true false false 0x1ffff
+tensor_split.tensor TensorSplitTensor composite composite true false true 0x1ffff
+hsplit Hsplit kernel rule true false false 0x1ffff
+hsplit.indices HsplitIndices kernel rule true false false 0x1ffff
+vsplit Vsplit kernel rule true false false 0x1ffff
+vsplit.indices VsplitIndices kernel rule true false false 0x1ffff
+dsplit Dsplit kernel rule true false false 0x1ffff
+dsplit.indices DsplitIndices kernel rule true false false 0x1ffff
+view_copy ViewCopy composite composite false false false 0x1ffff
+view_copy.dtype ViewCopyDtype composite composite false false false 0x1ffff
+expand_copy ExpandCopy composite composite true false false 0x1ffff
+permute_copy PermuteCopy composite composite true false false 0x1ffff
+transpose_copy TransposeCopy composite composite true false false 0x1ffff
+t_copy TCopy composite composite true false false 0x1ffff
+squeeze_copy SqueezeCopy composite composite true false false 0x1ffff
+squeeze_copy.dim SqueezeCopyDim composite composite true false false 0x1ffff
+squeeze_copy.dims SqueezeCopyDims composite composite true false false 0x1ffff
+unsqueeze_copy UnsqueezeCopy composite composite true false false 0x1ffff
+narrow_copy NarrowCopy composite composite true false false 0x1ffff
+select_copy SelectCopy composite composite true false false 0x1ffff
+slice_copy SliceCopy composite composite true false false 0x1ffff
+as_strided_copy AsStridedCopy composite composite true false false 0x1ffff
+unfold_copy UnfoldCopy composite composite true false false 0x1ffff
+diagonal_copy DiagonalCopy composite composite true false false 0x1ffff
+detach_copy DetachCopy composite composite true false false 0x1ffff
+unbind_copy UnbindCopy composite composite true false false 0x1ffff
+split_copy SplitCopy composite composite true false false 0x1ffff
+split_with_sizes_copy SplitWithSizesCopy composite composite true false false 0x1ffff
+view_as_real_copy ViewAsRealCopy composite composite true false false 0x1e000
+view_as_complex_copy ViewAsComplexCopy composite composite true false false 0x1a00
+indices_copy IndicesCopy composite composite false false false 0x1ffff
+values_copy ValuesCopy composite composite false false false 0x1ffff
+crow_indices_copy CrowIndicesCopy composite composite false false false 0x1ffff
+col_indices_copy ColIndicesCopy composite composite false false false 0x1ffff
+ccol_indices_copy CcolIndicesCopy composite composite false false false 0x1ffff
+row_indices_copy RowIndicesCopy composite composite false false false 0x1ffff
+alias_copy AliasCopy composite composite true false false 0x1ffff
+`

@@ -76,7 +76,8 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 				dtypes |= 1 << i
 			}
 		}
-		fmt.Fprintf(&rows, "\t{%q, %q, %q, %q, %t, %t, %t, %#x, %q},\n", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes, deviceWord(served[o.ID()]))
+		line := fmt.Sprintf("%s %s %s %s %t %t %t %#x %s", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes, deviceWord(served[o.ID()]))
+		rows.WriteString(strings.TrimSpace(line) + "\n")
 		layer := func(rules map[string]bool) string {
 			switch {
 			case f.any:
@@ -99,7 +100,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, ofQuantized}
 	}
 	out.kinds = words
-	out.write(facadeDir+"/gen_dispatch.go", header("\n// entries are the operators of tensors, in the order of the schema.\nvar entries = []entry{\n"+rows.String()+"}\n", nil))
+	out.write(facadeDir+"/gen_dispatch.go", header("\n// entryLines are the operators of tensors, in the order of the schema: the fields of an entry on each line. A table of strings would be larger.\nconst entryLines = `"+rows.String()+"`\n", nil))
 	return nil
 }
 

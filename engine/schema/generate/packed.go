@@ -203,9 +203,13 @@ func (v *pyOverload) row(number, order int, arrays *parameterArrays) string {
 			aliases |= 1 << i
 		}
 	}
+	inplace := "NULL"
+	if o.Has("inplace") {
+		inplace = strconv.Quote(o.Name + "_")
+	}
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
-	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", \"%s_\", %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, %d},\n",
-		o.ID(), o.Name, strings.TrimSuffix(o.Name, "_"), arrays.share(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order, number)
+	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, %d},\n",
+		o.ID(), o.Name, inplace, arrays.share(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order, number)
 }
 
 // spread returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2, 3), or -1: a required
