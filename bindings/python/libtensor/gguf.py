@@ -6,11 +6,24 @@ Files are validated against the format: an invalid one raises GGUFError with the
 import contextlib
 import json
 
+from ._base.dtypes import dtype as _dtype
+from ._base.dtypes import uint8
+from ._base.errors import in_name_of, wrong_type
+from ._base.size import Size
+from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
-from ._storages.files import read, readable
-from .nn import Module
+from ._storages.files import from_bytes, is_path, read, readable
+from .nn import Module, Parameter
 
 __all__ = ["Blocks", "GGUFError", "Linear", "load", "load_file", "load_metadata"]
+
+# Values and bytes of a block, by type.
+_SIZES = {
+    **{"Q4_0": (32, 18), "Q4_1": (32, 20), "Q5_0": (32, 22), "Q5_1": (32, 24), "Q8_0": (32, 34), "Q8_1": (32, 36), "IQ4_NL": (32, 18)},
+    **{"Q2_K": (256, 84), "Q3_K": (256, 110), "Q4_K": (256, 144), "Q5_K": (256, 176), "Q6_K": (256, 210), "Q8_K": (256, 292)},
+    **{"IQ1_S": (256, 50), "IQ1_M": (256, 56), "IQ2_XXS": (256, 66), "IQ2_XS": (256, 74), "IQ2_S": (256, 82), "IQ3_XXS": (256, 98)},
+    **{"IQ3_S": (256, 110), "IQ4_XS": (256, 136), "TQ1_0": (256, 54), "TQ2_0": (256, 66), "MXFP4": (32, 17)},
+}
 
 
 class GGUFError(RuntimeError):
@@ -36,12 +49,36 @@ class Blocks:
     __slots__ = ("blocks", "type")
 
     def __init__(self, blocks, type):
+        if not isinstance(blocks, Tensor) or blocks.dtype is not uint8:
+            given = blocks.dtype if isinstance(blocks, Tensor) else blocks.__class__.__name__
+            raise TypeError(f"gguf.Blocks(): argument 'blocks' must be a uint8 tensor, not {given}")
+        if type not in _SIZES:
+            raise ValueError(f"gguf.Blocks(): type must be one of {', '.join(_SIZES)}, but is {type!r}")
+        size = _SIZES[type][1]
+        if not blocks.dim() or blocks.shape[-1] % size:
+            raise ValueError(f"gguf.Blocks(): blocks of {type} take {size} bytes each, but the sizes of the tensor are {list(blocks.shape)}")
         self.blocks, self.type = blocks, type
 
     @property
     def shape(self):
         """The shape in values."""
-        return _f.gguf_dequantize(self.blocks.to("meta"), self.type).shape
+        values, size = _SIZES[self.type]
+        return Size((*self.blocks.shape[:-1], self.blocks.shape[-1] // size * values))
+
+    @property
+    def device(self):
+        """The device of the blocks."""
+        return self.blocks.device
+
+    @property
+    def dtype(self):
+        """The dtype of the blocks: uint8."""
+        return self.blocks.dtype
+
+    @property
+    def nbytes(self):
+        """The size of the blocks in bytes."""
+        return self.blocks.nbytes
 
     def dequantize(self, dtype=None):
         """Returns the values as a tensor of a dtype, float32 by default.
@@ -54,6 +91,8 @@ class Blocks:
 
     def to(self, device):
         """Returns the blocks on a device."""
+        if isinstance(device, _dtype):
+            raise TypeError(f"Blocks.to(): argument 'device' must be a device, not {device}; dequantize({device}) returns the values in a dtype")
         return Blocks(self.blocks.to(device), self.type)
 
     def __repr__(self):
@@ -62,6 +101,8 @@ class Blocks:
 
 class Linear(Module):
     """A linear layer whose weight is in blocks and is not dequantized: see `gguf_linear` for the rounding of its input.
+
+    A state dict contains the blocks and their type, and is only loaded into a layer of this type. Casts of the module do not change the blocks.
 
     >>> from libtensor import gguf
     >>> gguf.Linear(gguf.Blocks(torch.tensor([[0, 60] + [137] * 16], dtype=torch.uint8), "Q4_0"))(torch.ones(32))
@@ -72,27 +113,100 @@ class Linear(Module):
         super().__init__()
         if not isinstance(weight, Blocks):
             raise TypeError(f"gguf.Linear(): argument 'weight' must be Blocks, not {type(weight).__name__}")
+        if len(weight.shape) != 2:
+            raise ValueError(f"gguf.Linear(): weight must have two dimensions, but has shape {list(weight.shape)}")
+        with in_name_of("gguf.Linear"):
+            _f.gguf_dequantize(weight.blocks.to("meta"), weight.type)  # raises for types that can only be loaded
         self.out_features, self.in_features = weight.shape
-        self.type = weight.type
+        if bias is not None and not isinstance(bias, Tensor):
+            raise wrong_type("gguf.Linear", "bias", "a tensor or None", bias)
+        if bias is not None and bias.shape != (self.out_features,):
+            raise ValueError(
+                f"gguf.Linear(): bias must have shape [{self.out_features}], as weight has {self.out_features} rows, not {list(bias.shape)}"
+            )
+        self.block_type = weight.type
         self.register_buffer("weight", weight.blocks)
-        self.register_buffer("bias", bias)
+        (self.register_parameter if isinstance(bias, Parameter) else self.register_buffer)("bias", bias)
 
     def forward(self, input):
-        return _f.gguf_linear(input, self.weight, self.type, self.bias)
+        bias = self.bias if self.bias is None else self.bias.to(input.dtype)
+        return _f.gguf_linear(input, self.weight, self.block_type, bias)
+
+    def get_extra_state(self):
+        """Returns the type of the blocks, as a uint8 tensor of its characters, which all formats of files can store."""
+        return from_bytes(self.block_type.encode())
+
+    def set_extra_state(self, state):
+        """Raises ValueError unless the state contains the type of the blocks of this layer."""
+        found = bytes(state.tolist()).decode("latin-1") if isinstance(state, Tensor) and state.dtype is uint8 and state.dim() == 1 else state
+        if not isinstance(found, str) or found != self.block_type:
+            raise ValueError(f"gguf.Linear: the state has blocks of type {found}, but the layer has blocks of {self.block_type}")
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        extra, weight = state_dict.get(prefix + "_extra_state"), state_dict.get(prefix + "weight")
+        try:  # before the blocks are copied
+            if extra is not None:
+                self.set_extra_state(extra)
+            if isinstance(weight, Tensor) and weight.dtype is not uint8:
+                raise ValueError(f"gguf.Linear: {prefix}weight must be blocks in a uint8 tensor, but is {weight.dtype}")
+        except ValueError as error:
+            error_msgs.append(str(error))
+        else:
+            super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+
+    def _apply(self, fn, recurse=True):
+        blocks = self.weight
+        super()._apply(fn, recurse)
+        if self.weight.dtype is not uint8:
+            self.weight = blocks.to(self.weight.device)
+        return self
 
     def extra_repr(self):
-        return f"in_features={self.in_features}, out_features={self.out_features}, type={self.type}, bias={self.bias is not None}"
+        return f"in_features={self.in_features}, out_features={self.out_features}, type={self.block_type}, bias={self.bias is not None}"
 
 
-def _named(names, tensors, types, dequantize, device):
+def _named(function, names, tensors, types, dequantize, device):
     """Returns a dict of tensors and Blocks, or of dequantized tensors."""
     found = {}
     for name, tensor, kind in zip(names, tensors, types, strict=True):
-        value = tensor if kind[0] in "FIB" and not kind.startswith("IQ") else Blocks(tensor, kind)
+        value = Blocks(tensor, kind) if kind in _SIZES else tensor
         if dequantize is not False and isinstance(value, Blocks):
-            value = value.dequantize(None if dequantize is True else dequantize)
+            try:
+                value = value.dequantize(None if dequantize is True else dequantize)
+            except NotImplementedError:
+                raise NotImplementedError(
+                    f"{function}(): tensor {name!r} has blocks of {kind}, which cannot be dequantized; pass dequantize=False, or load other "
+                    "tensors with load_file(..., only=[names])"
+                ) from None
         found[name] = value if device == "cpu" else value.to(device)
     return found
+
+
+def _only(names):
+    """Returns the argument `only` as a list."""
+    if names is None:
+        return None
+    try:
+        found = None if isinstance(names, (str, bytes)) else list(names)
+    except TypeError:
+        found = None
+    if found is None or not all(isinstance(name, str) for name in found):
+        raise TypeError(f"gguf.load_file(): argument 'only' must be a list of names of tensors, such as ['output.weight'], not {names!r:.100}")
+    return found
+
+
+def _contents(data, function, accepted):
+    """Returns the contents of a file, in any form, as a uint8 tensor."""
+    if isinstance(data, Tensor):
+        if data.dtype is not uint8:
+            raise TypeError(f"{function}(): a tensor with the contents of a file must be uint8, not {data.dtype}")
+        return data.detach().to("cpu").flatten().clone()  # as the loaded tensors must not share memory with it
+    if not hasattr(data, "read"):
+        try:
+            data = memoryview(data)
+        except TypeError:
+            raise wrong_type(function, "data", accepted, data) from None
+    return read(data, function)
 
 
 def load_file(filename, device="cpu", *, dequantize=False, only=None, mmap=True):
@@ -101,28 +215,34 @@ def load_file(filename, device="cpu", *, dequantize=False, only=None, mmap=True)
     Tensors in blocks are Blocks, or with `dequantize`, which is True or a dtype, tensors of float32 or this dtype. With `mmap` the file is
     mapped: bytes are read when they are used, writes stay in this process, and the file must not be truncated while a tensor exists.
     """
+    path, only = readable(filename), _only(only)
     with _errors():
-        names, tensors, types, _ = _f.gguf_load_file(readable(filename), only=only, mmap=mmap)
-    return _named(names, tensors, types, dequantize, device)
+        names, tensors, types, _ = _f.gguf_load_file(path, only=only, mmap=mmap)
+    return _named("gguf.load_file", names, tensors, types, dequantize, device)
 
 
 def load(data, *, dequantize=False):
-    """Loads all tensors from the bytes of a file. `dequantize` is as in load_file()."""
+    """Loads all tensors from the contents of a file: bytes, a uint8 tensor, or a file object. `dequantize` is as in load_file()."""
+    contents = _contents(data, "gguf.load", "bytes, a uint8 tensor or a file object with read() (load_file() reads a path)")
     with _errors():
-        names, tensors, types, _ = _f.gguf_load(read(data, "gguf.load"))
-    return _named(names, tensors, types, dequantize, "cpu")
+        names, tensors, types, _ = _f.gguf_load(contents)
+    return _named("gguf.load", names, tensors, types, dequantize, "cpu")
 
 
 def load_metadata(filename):
-    """Returns the metadata of a file as a dict of strings, numbers, bools and lists."""
+    """Returns the metadata of a file, a path or its contents as in load(), as a dict of strings, numbers, bools and lists."""
+    path = readable(filename) if is_path(filename) else None
+    contents = _contents(filename, "gguf.load_metadata", "a path, bytes, a uint8 tensor or a file object with read()") if path is None else None
     with _errors():
-        metadata = _f.gguf_load_file(readable(filename), only=[])[3]
-    return json.loads(metadata, object_hook=_special)
+        metadata = (_f.gguf_load(contents) if path is None else _f.gguf_load_file(path, only=[]))[3]
+    return {key: _numbers(value) for key, value in json.loads(metadata).items()}
 
 
-def _special(pairs):
-    """Returns a number that JSON does not have, and other objects unchanged."""
-    return float(pairs["float"]) if pairs.keys() == {"float"} and pairs["float"] in ("nan", "inf", "-inf") else pairs
+def _numbers(value):
+    """Returns a metadata value with the floats that JSON does not have, which are the only objects in values."""
+    if isinstance(value, dict):
+        return float(value["float"])
+    return [_numbers(item) for item in value] if isinstance(value, list) else value
 
 
 def __dir__():

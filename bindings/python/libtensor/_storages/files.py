@@ -131,7 +131,7 @@ def read(f, function):
     begin = f.tell()
     size = f.seek(0, os.SEEK_END) - begin
     f.seek(begin)
-    data = _f.empty(max(size, 0), dtype=_dtypes.uint8)
+    data = _f.empty(max(size, 0), dtype=_dtypes.uint8, device="cpu")
     return data[: fill(f, data, 0, function)]
 
 
@@ -171,7 +171,7 @@ def from_bytes(data):
     view = memoryview(data)
     if not view.c_contiguous:
         view = memoryview(view.tobytes())
-    made = _f.empty(view.nbytes, dtype=_dtypes.uint8)
+    made = _f.empty(view.nbytes, dtype=_dtypes.uint8, device="cpu")
     if view.nbytes:
         memoryview(made)[:] = view.cast("B")
     return made
@@ -472,10 +472,10 @@ def read_npy(f, function):
         return from_bytes(f)
     if not hasattr(f, "read"):
         raise wrong_type(function, "f", "a path or a file object with read()", f)
-    data, length = _f.empty(0, dtype=_dtypes.uint8), BEGINNING
+    data, length = _f.empty(0, dtype=_dtypes.uint8, device="cpu"), BEGINNING
     for told in range(3):
         while (at := data.numel()) < length:
-            grown = _f.empty(min(length, max(2 * at, STEP)), dtype=_dtypes.uint8)
+            grown = _f.empty(min(length, max(2 * at, STEP)), dtype=_dtypes.uint8, device="cpu")
             grown[:at] = data
             end = fill(f, grown, at, function)
             data = grown[:end]
