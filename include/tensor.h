@@ -10122,7 +10122,8 @@ TENSOR_API tensor_status tensor_gguf_dequantize(const tensor_t *self, const char
 // The elements of `self` are rounded to 8-bit integers with one scale for each 32 of a row, their
 // largest magnitude over 127; products are summed as integers within these, and in float32 across
 // them. `tensor_nn_linear` of the dequantized weight does not round. Rows with infinities or NaN
-// have NaN as result, and magnitudes below 2^-100 are rounded to 0.
+// have NaN as result, and magnitudes below 2^-100 are rounded to 0; magnitudes above 2^100 can
+// overflow. The gradient is that of `tensor_nn_linear` with the dequantized weight.
 //
 // Default: `bias` NULL.
 TENSOR_API tensor_status tensor_gguf_linear(const tensor_t *self, const tensor_t *weight, const char *type, const tensor_t *bias, tensor_t **out);

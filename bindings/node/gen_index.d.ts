@@ -12717,7 +12717,8 @@ export function ggufDequantizeAsync(input: TensorLike, type: string, options?: {
  * The elements of `input` are rounded to 8-bit integers with one scale for each 32 of a row, their
  * largest magnitude over 127; products are summed as integers within these, and in float32 across
  * them. `nn.linear` of the dequantized weight does not round. Rows with infinities or NaN have NaN
- * as result, and magnitudes below 2^-100 are rounded to 0.
+ * as result, and magnitudes below 2^-100 are rounded to 0; magnitudes above 2^100 can overflow. The
+ * gradient is that of `nn.linear` with the dequantized weight.
  */
 export function ggufLinear(input: TensorLike, options: { weight: TensorLike; type: string; bias?: TensorLike | null }): Tensor;
 export function ggufLinear(input: TensorLike, weight: TensorLike, type: string, options?: { bias?: TensorLike | null }): Tensor;

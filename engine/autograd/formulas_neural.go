@@ -152,6 +152,18 @@ func (s *steps) convolutionKernels(images, results *tensor.Tensor, sizes, stride
 	return s.Track(s.c.NnConvolutionWeight(images, results, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
 }
 
+// sumLeading sums the gradients of rows: over all dimensions but the last.
+func (s *steps) sumLeading(grad *tensor.Tensor) *tensor.Tensor {
+	if grad.Dim() == 1 {
+		return grad
+	}
+	dims := make([]int64, grad.Dim()-1)
+	for d := range dims {
+		dims[d] = int64(d)
+	}
+	return s.Track(s.c.Sum(nil, grad, dims, false, dtype.None))
+}
+
 // channelSums returns the gradient of a bias, summed over all elements of a channel. As in PyTorch, it also depends on the weight in the graph.
 func (s *steps) channelSums(grad, weight *tensor.Tensor) *tensor.Tensor {
 	dims := []int64{0}

@@ -402,7 +402,10 @@ var formulas = dispatch.Backend{
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
+	GgufLinear:                            recordGgufLinear,
 	IntMm:                                 recordIntMm,
+	WeightInt8packMm:                      recordWeightInt8packMm,
+	WeightInt4packMmForCpu:                recordWeightInt4packMmForCpu,
 	Rand:                                  recordRand,
 	Randn:                                 recordRandn,
 	Randint:                               recordRandint,
@@ -6480,6 +6483,29 @@ func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale
 	return
 }
 
+func recordGgufLinear(c dispatch.Context, self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "gguf_linear", "GgufLinearBackward0", nil, self, bias)
+	if err != nil {
+		return
+	}
+	weight_ := r.save("weight", weight, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.GgufLinear(self, weight, kind, bias)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.Track(s.c.Matmul(nil, s.grad(0), s.consume(s.Track(s.c.GgufDequantize(s.saved(weight_), kind, s.grad(0).DType()))))))
+			}
+			return s.release(1, s.sumLeading(s.consume(s.take(0))))
+		}
+	}
+	return
+}
+
 func recordIntMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := overwrites(c, "int_mm", "IntMmBackward0", out, self)
 	if err != nil {
@@ -6487,6 +6513,26 @@ func recordIntMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *te
 	}
 	result, err = r.c.IntMm(out, self, mat2)
 	r.cleared(err)
+	return
+}
+
+func recordWeightInt8packMm(c dispatch.Context, self, mat2, scales *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "weight_int8pack_mm", "NotImplemented", nil, self, mat2, scales)
+	if err != nil {
+		return
+	}
+	result, err = r.c.WeightInt8packMm(self, mat2, scales)
+	r.undifferentiable("weight_int8pack_mm", err, result)
+	return
+}
+
+func recordWeightInt4packMmForCpu(c dispatch.Context, self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "weight_int4pack_mm_for_cpu", "NotImplemented", nil, self, mat2, scales)
+	if err != nil {
+		return
+	}
+	result, err = r.c.WeightInt4packMmForCpu(self, mat2, group, scales)
+	r.undifferentiable("weight_int4pack_mm_for_cpu", err, result)
 	return
 }
 

@@ -10150,7 +10150,7 @@ func (c Context) GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType)
 
 // GgufLinear implements the operator gguf_linear.
 func (c Context) GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.highestKey((keys(self) | keys(weight) | keys(bias)) &^ tensor.Gradient); key != 0 {
+	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		does := backendOf(key).GgufLinear
 		if err = checkKeys("gguf_linear", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), does != nil); err != nil {
 			return
@@ -10178,7 +10178,7 @@ func (c Context) IntMm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err e
 
 // WeightInt8packMm implements the operator _weight_int8pack_mm.
 func (c Context) WeightInt8packMm(self, mat2, scales *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.highestKey((keys(self) | keys(mat2) | keys(scales)) &^ tensor.Gradient); key != 0 {
+	if key := c.highestKey(keys(self) | keys(mat2) | keys(scales)); key != 0 {
 		does := backendOf(key).WeightInt8packMm
 		if err = checkKeys("_weight_int8pack_mm", key, tensor.Sparse, keys(self)|keys(mat2)|keys(scales), does != nil); err != nil {
 			return
@@ -10202,7 +10202,7 @@ func (c Context) ConvertWeightToInt4packForCpu(self *tensor.Tensor, x1 int64) (r
 
 // WeightInt4packMmForCpu implements the operator _weight_int4pack_mm_for_cpu.
 func (c Context) WeightInt4packMmForCpu(self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.highestKey((keys(self) | keys(mat2) | keys(scales)) &^ tensor.Gradient); key != 0 {
+	if key := c.highestKey(keys(self) | keys(mat2) | keys(scales)); key != 0 {
 		does := backendOf(key).WeightInt4packMmForCpu
 		if err = checkKeys("_weight_int4pack_mm_for_cpu", key, tensor.Sparse, keys(self)|keys(mat2)|keys(scales), does != nil); err != nil {
 			return

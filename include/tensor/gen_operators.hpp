@@ -9872,7 +9872,8 @@ inline Tensor gguf_dequantize(const Tensor &self, const Text &type, const std::o
 // The elements of `self` are rounded to 8-bit integers with one scale for each 32 of a row, their
 // largest magnitude over 127; products are summed as integers within these, and in float32 across
 // them. `linear` of the dequantized weight does not round. Rows with infinities or NaN have NaN as
-// result, and magnitudes below 2^-100 are rounded to 0.
+// result, and magnitudes below 2^-100 are rounded to 0; magnitudes above 2^100 can overflow. The
+// gradient is that of `linear` with the dequantized weight.
 inline Tensor gguf_linear(const Tensor &self, const Tensor &weight, const Text &type, const std::optional<Tensor> &bias = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gguf_linear(self.get(), weight.get(), detail::text("gguf_linear: type", type), detail::get(bias), out.put()));

@@ -1,5 +1,6 @@
 """GGUF files, dequantized blocks and linear layers of blocks, compared with NumPy."""
 
+import math
 import struct
 
 import gguf_files as files
@@ -175,3 +176,27 @@ def test_invalid_files():
             gguf.load(data)
     with pytest.raises(FileNotFoundError):
         gguf.load_file("missing.gguf")
+
+
+@pytest.mark.parametrize("sizes", [(32,), (3, 32), (2, 3, 32), (0, 32)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gradients_are_those_of_the_dequantized_weight(sizes, dtype):
+    weight = torch.tensor([[i, 60, *range(i, i + 16)] for i in (1, 2)], dtype=torch.uint8)
+    x = torch.linspace(-1, 1, math.prod(sizes)).reshape(sizes).to(dtype).requires_grad_()
+    bias = torch.ones(2, dtype=dtype, requires_grad=True)
+    given = torch.linspace(1, 2, 2 * math.prod(sizes[:-1])).reshape(*sizes[:-1], 2).to(dtype)
+    exact = torch.nn.functional.linear(x, torch.gguf_dequantize(weight, "Q4_0", dtype=dtype), bias)
+    wanted = torch.autograd.grad(exact, (x, bias), given)
+    found = torch.autograd.grad(torch.gguf_linear(x, weight, "Q4_0", bias), (x, bias), given, create_graph=True)
+    for one, two in zip(found, wanted, strict=True):
+        assert torch.equal(one, two)
+    plain = torch.gguf_linear(x, weight, "Q4_0")
+    assert torch.equal(torch.autograd.grad(plain, x, given)[0], wanted[0])
+
+
+def test_products_without_derivatives_raise_in_a_backward_pass():
+    x = torch.ones(1, 32, requires_grad=True)
+    made = torch._weight_int8pack_mm(x, torch.ones(2, 32, dtype=torch.int8), torch.ones(2))
+    assert made.requires_grad
+    with pytest.raises(RuntimeError, match="weight_int8pack_mm"):
+        made.sum().backward()

@@ -138,6 +138,9 @@ func (k *compiler) expression(e ast.Expr) expression {
 	case *ast.BasicLit:
 		return plain(x.Value, map[token.Token]string{token.INT: intConst, token.FLOAT: floatConst, token.STRING: "string"}[x.Kind])
 	case *ast.Ident:
+		if name := strings.TrimSuffix(x.Name, "_"); token.IsKeyword(name) { // type_ is the argument type
+			return k.name(name)
+		}
 		return k.name(x.Name)
 	case *ast.SelectorExpr:
 		return k.attribute(x)

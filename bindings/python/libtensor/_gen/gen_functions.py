@@ -8185,7 +8185,9 @@ def gguf_linear(input, weight, type, bias=None):
     The elements of `input` are rounded to 8-bit integers with one scale for each 32 of a row, their
     largest magnitude over 127; products are summed as integers within these, and in float32 across
     them. `torch.nn.functional.linear` of the dequantized weight does not round. Rows with
-    infinities or NaN have NaN as result, and magnitudes below 2^-100 are rounded to 0.
+    infinities or NaN have NaN as result, and magnitudes below 2^-100 are rounded to 0; magnitudes
+    above 2^100 can overflow. The gradient is that of `torch.nn.functional.linear` with the
+    dequantized weight.
 
     >>> weight = torch.tensor([[0, 60] + [137] * 16], dtype=torch.uint8)
     >>> torch.gguf_linear(torch.ones(32), weight, "Q4_0")
