@@ -73,17 +73,23 @@ const (
 // Operator describes an operator of boxed calls.
 type Operator struct {
 	Name     string
-	Category string
+	category uint8  // in categories
 	names    string // of the parameters, with a space between
 	Outs     int    // parameters before the entry's: tensors for the results, or nil
 	writes   uint32 // by the place of a parameter
 	dims     uint32 // parameters that are dimensions of the first tensor
-	Names    string // the rule for names of dimensions
+	nameRule uint8  // in nameRules
 	facts    Facts
 	method   string // of the dispatcher, and the field of Backend
 	whole    any    // the dispatcher's method: a function of a Context and the parameters that returns the results and an error
 	steps    *Backend
 }
+
+// Category returns the section of the reference that the operator is in.
+func (o *Operator) Category() string { return categories[o.category] }
+
+// Names returns the rule for names of dimensions.
+func (o *Operator) Names() string { return nameRules[o.nameRule] }
 
 // boxed returns a function of the type of the dispatcher's method that has its calls go to a boxed one.
 func (o *Operator) boxed(does Boxed) reflect.Value {

@@ -124,7 +124,7 @@ func (p *pushed) refused() error {
 	case slices.ContainsFunc(written, p.fixed):
 		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a separate tangent; "+
 			"clone() the tensor first", p.Name)
-	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
+	case (p.Category() == "storage" || p.Category() == "file") && p.Name != "data_ptr":
 		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent (of func.jvp or forward_ad), which writes to the memory would not change; use detach()", p.Name)
 	case len(written) > 0 && (strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
 		return status.NotImplementedf("%s: inside jvp: changing sizes in place is not implemented; call %s out of place", p.Name, p.Name)

@@ -8,7 +8,7 @@ import (
 
 // backend returns the kernels of operators on named tensors, except composite operators that use their decomposition.
 func newBackend() dispatch.Backend {
-	b := dispatch.BoxedBackend(serve, func(o *dispatch.Operator) bool { return o.Names != "steps" })
+	b := dispatch.BoxedBackend(serve, func(o *dispatch.Operator) bool { return o.Names() != "steps" })
 	b.Equal, b.Rot90, b.ViewAsComplex = namedEqual, namedRot90, namedViewAsComplex
 	b.IndexSet, b.IndexGet = namedIndexSet, namedIndexGet
 	b.TensordotDims, b.Cdist, b.Meshgrid = namedTensordotDims, namedCdist, namedMeshgrid
@@ -18,7 +18,7 @@ func newBackend() dispatch.Backend {
 // serve computes the names of a call's results by the rule of its operator, and runs the call below the layer of names.
 func serve(c dispatch.Context, call *dispatch.Call) error {
 	past := c.Excluding(tensor.Named)
-	switch call.Names {
+	switch call.Names() {
 	case "own":
 		return call.Run(past)
 	case "refuse":
@@ -29,7 +29,7 @@ func serve(c dispatch.Context, call *dispatch.Call) error {
 	names, err := namesOf(call)
 	written := call.Written()
 	check, named := fits, give
-	if call.Names == "batch" {
+	if call.Names() == "batch" {
 		check, named = fitsLeft, giveLeft
 	}
 	if reshapes(call) {
@@ -49,13 +49,13 @@ func serve(c dispatch.Context, call *dispatch.Call) error {
 
 // reshapes reports whether the in-place form changes the dimensions of the tensor, and so its names.
 func reshapes(call *dispatch.Call) bool {
-	return call.Category == "view" && (call.Names == "insert" || call.Names == "squeeze")
+	return call.Category() == "view" && (call.Names() == "insert" || call.Names() == "squeeze")
 }
 
 // namesOf returns the names of a call's results.
 func namesOf(call *dispatch.Call) ([]string, error) {
 	op, operands := call.Name, call.Operands()
-	switch call.Names {
+	switch call.Names() {
 	case "unify":
 		return unify(op, operands...)
 	case "product":
@@ -70,7 +70,7 @@ func namesOf(call *dispatch.Call) ([]string, error) {
 		return nil, nil
 	}
 	self := dispatch.Value[*tensor.Tensor](call, call.First())
-	switch call.Names {
+	switch call.Names() {
 	case "reduce":
 		return reduce(self, dimsOf(call), dispatch.Given(call, "keepdim", false)), nil
 	case "squeeze":

@@ -64,7 +64,7 @@ func (b *batch) serve() {
 		b.draw()
 	case b.Is(dispatch.View) && b.inPlace():
 		b.reshapeInPlace()
-	case b.sparse(), b.Category == "quantized": // whose parts are no examples
+	case b.sparse(), b.Category() == "quantized": // whose parts are no examples
 		b.loop(b.c)
 	case rule != nil && rule(b):
 	case b.Is(dispatch.Derived) && b.differentiated():
@@ -72,7 +72,7 @@ func (b *batch) serve() {
 	case b.Composed():
 		b.steps()
 	case b.Is(dispatch.Elementwise) && b.pointwise():
-	case b.Names == "batch" && b.self.Dim() > 1:
+	case b.Names() == "batch" && b.self.Dim() > 1:
 		b.direct()
 	case b.along():
 	case b.Is(dispatch.View):
@@ -117,7 +117,7 @@ func (b *batch) differentiated() bool {
 // derived calls a composite operator with a derivative formula as a whole, for all batch elements or for each. Its decomposition would lose the
 // formula, since it writes to parts of its results or has other derivatives.
 func (b *batch) derived() {
-	if b.Names == "batch" && b.self.Dim() > 1 {
+	if b.Names() == "batch" && b.self.Dim() > 1 {
 		b.direct()
 		return
 	}
@@ -213,9 +213,9 @@ func (b *batch) refused() error {
 	case b.Name == "item":
 		return status.Runtimef("%s: inside vmap: It looks like you're calling .item() on a Tensor, or using it in some data-dependent control flow, such as `if`. We don't support vmap over calling "+
 			".item() on a Tensor: its value differs between batch elements; use where() to choose between tensors", b.Name)
-	case b.Is(dispatch.Syncs) && rules[b.Name] == nil && b.Category != "quantized":
+	case b.Is(dispatch.Syncs) && rules[b.Name] == nil && b.Category() != "quantized":
 		return status.Runtimef("%s: inside vmap: We do not support batching operators that can output dynamic shape, or depends on element values, as %s does: they differ between batch elements", b.Name, b.Name)
-	case b.Category == "storage" || b.Category == "file":
+	case b.Category() == "storage" || b.Category() == "file":
 		if rules[b.Name] == nil && len(b.Written()) == 0 {
 			return status.Runtimef("%s: inside vmap: Cannot access data pointer of Tensor that doesn't have storage: it is a batched tensor", b.Name)
 		}

@@ -198,7 +198,7 @@ func (b *batch) along() bool {
 	if b.Name == "unsqueeze" {
 		room = 1
 	}
-	column := n == 0 && b.Names == "reduce" && !dispatch.Given(b.Call, "keepdim", false) // of examples that are numbers
+	column := n == 0 && b.Names() == "reduce" && !dispatch.Given(b.Call, "keepdim", false) // of examples that are numbers
 	if n+room == 0 && !column {
 		return b.Is(dispatch.View) && b.scalar()
 	}
@@ -223,7 +223,7 @@ func (b *batch) along() bool {
 			changes = append(changes, func() { *v = moved(*v) })
 		case *ops.Int:
 			switch {
-			case *v == ops.NoInt && (b.Names != "reduce" || dispatch.Given(b.Call, "keepdim", false)):
+			case *v == ops.NoInt && (b.Names() != "reduce" || dispatch.Given(b.Call, "keepdim", false)):
 				return false
 			case *v == ops.NoInt:
 				flat = true
@@ -242,7 +242,7 @@ func (b *batch) along() bool {
 				dims = append(dims, moved(d))
 			}
 			if len(dims) == 0 {
-				if b.Names != "reduce" {
+				if b.Names() != "reduce" {
 					return b.Name == "squeeze" && b.set(b.c.View(b.self, b.self.Sizes()))
 				}
 				for d := range max(n, 1) {

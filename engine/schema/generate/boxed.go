@@ -17,6 +17,7 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		}
 	}
 	var rows strings.Builder
+	var categories, nameRules index
 	for _, f := range all {
 		if f.keys() == "" && f.table == "" {
 			continue
@@ -60,10 +61,31 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		if f.table != "" {
 			steps = "&" + f.table
 		}
-		fmt.Fprintf(&rows, "\t{%q, %q, %q, %d, %#x, %#x, %q, %s, %q, Context.%s, %s},\n", o.Name, o.Category, strings.Join(names, " "), outs, writes, dims, o.NameRule(),
+		fmt.Fprintf(&rows, "\t{%q, %d, %q, %d, %#x, %#x, %d, %s, %q, Context.%s, %s},\n", o.Name, categories.add(o.Category), strings.Join(names, " "), outs, writes, dims, nameRules.add(o.NameRule()),
 			orZero(strings.Join(facts, "|")), f.name, f.name, steps)
 	}
-	out.write(facadeDir+"/gen_operators.go", headerOf("dispatch", "\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
+	out.write(facadeDir+"/gen_operators.go", headerOf("dispatch", "\nvar (\n\tcategories = "+categories.list()+"\n\tnameRules = "+nameRules.list()+"\n)\n\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
+}
+
+// index numbers distinct strings.
+type index []string
+
+// add returns the number of a string, which is added if it is new.
+func (x *index) add(s string) int {
+	if i := slices.Index(*x, s); i >= 0 {
+		return i
+	}
+	*x = append(*x, s)
+	return len(*x) - 1
+}
+
+// list returns the strings as an array in Go.
+func (x *index) list() string {
+	text := ""
+	for _, s := range *x {
+		text += fmt.Sprintf("%q, ", s)
+	}
+	return "[...]string{" + text + "}"
 }
 
 func orZero(s string) string {

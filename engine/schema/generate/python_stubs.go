@@ -181,8 +181,9 @@ func (c *code) privateStubs(public, private []string) {
 	if len(private) == 0 || len(public) == 0 {
 		return
 	}
+	c.line("def _private(*args: Any, **kwargs: Any) -> Any: ...\n")
 	for _, name := range private {
-		c.line("def %s(*args: Any, **kwargs: Any) -> Any: ...", name)
+		c.line("%s = _private", name)
 	}
 	c.line("\n__all__ = [\"%s\"]", strings.Join(public, `", "`))
 }
