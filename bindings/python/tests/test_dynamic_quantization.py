@@ -133,3 +133,76 @@ def test_convolutions_of_wrong_operands():
             torch.ops.quantized.conv2d(operands[0], pack(operands[1], None, [1, 1], [0, 0], [1, 1], 1), 1.0, 0)
     with pytest.raises(TypeError, match="conv2d_prepack"):
         torch.ops.quantized.conv2d(x, w, 1.0, 0)
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_converted_layers_keep_forward_hooks(inplace):
+    seen = []
+    source = nn.ModuleDict({"a": nn.Linear(3, 2), "b": nn.LSTM(3, 2)})
+    handles = [
+        source["a"].register_forward_pre_hook(lambda m, x: seen.append("pre")),
+        source["a"].register_forward_pre_hook(lambda m, x, k: (seen.append("pre with kwargs"), (x, k))[1], with_kwargs=True),
+        source["a"].register_forward_hook(lambda m, x, y: seen.append("post")),
+        source["a"].register_forward_hook(lambda m, x, k, y: y + 100, with_kwargs=True, always_call=True),
+        source["b"].register_forward_hook(lambda m, x, y: seen.append("lstm")),
+    ]
+    made = quantize_dynamic(source, inplace=inplace)
+    assert type(made["a"]) is dynamic.Linear and type(made["b"]) is dynamic.LSTM
+    y = made["a"](torch.ones(1, 3))
+    made["b"](torch.ones(4, 1, 3))
+    assert seen == ["pre", "pre with kwargs", "post", "lstm"] and y.min() > 50
+    if inplace:
+        for handle in handles:
+            handle.remove()
+        assert made["a"](torch.ones(1, 3)).max() < 50 and len(seen) == 4
+
+
+@pytest.mark.parametrize("config", [default_dynamic_qconfig, per_channel_dynamic_qconfig])
+@pytest.mark.filterwarnings("ignore:Initializing zero-element")
+def test_layers_without_weights(config):
+    for sizes in ((0, 4), (4, 0), (0, 0)):
+        source = nn.Sequential(nn.Linear(*sizes))
+        made = quantize_dynamic(source, {nn.Linear: config})
+        x = torch.ones(2, sizes[0])
+        assert type(made[0]) is dynamic.Linear and torch.equal(made(x), source(x))
+
+
+def test_wrong_specifications():
+    for spec in (nn.Linear, "10", 5):
+        with pytest.raises(TypeError, match="qconfig_spec must be a set or dict"):
+            quantize_dynamic(model(), spec)
+    for spec in ({nn.Linear: 5}, {"0": "qint8"}):
+        with pytest.raises(TypeError, match="must be default_dynamic_qconfig"):
+            quantize_dynamic(model(), spec)
+    with pytest.raises(TypeError, match="keys of qconfig_spec"):
+        quantize_dynamic(model(), {5})
+
+
+def test_layers_of_other_dtypes():
+    for layer in (nn.Linear(3, 4), nn.LSTM(3, 4)):
+        source = nn.Sequential(layer.double())
+        with pytest.raises(RuntimeError, match=r"must be float32, but are torch\.float64; call float\(\)"):
+            quantize_dynamic(source, inplace=True)
+        assert not hasattr(layer, "qconfig")
+        quantize_dynamic(source.float())
+
+
+def test_damaged_states():
+    made = quantize_dynamic(nn.ModuleDict({"a": nn.Linear(3, 2), "b": nn.LSTM(3, 2)}))
+    state = made.state_dict()
+    weight, bias = state["a._packed_params._packed_params"]
+    other = torch.quantize_per_tensor(torch.ones(5, 7), 1.0, 0, torch.qint8)
+    pairs = state["b._all_weight_values.0.param"]
+    for key, values in (
+        (
+            "a._packed_params._packed_params",
+            (3, None, (weight,), (1, 2, 3), (torch.ones(2, 3), None), (weight, torch.ones(5)), (weight, 5), (other, None)),
+        ),
+        ("a._packed_params.dtype", (torch.float16, "x")),
+        ("a.scale", ("x", None, torch.ones(2))),
+        ("b._all_weight_values.0.param", (3, None, (), pairs[:1], pairs[::-1], (pairs[0], (weight, bias)), (pairs[0], (torch.ones(8, 2), None)))),
+    ):
+        for value in values:
+            with pytest.raises(RuntimeError, match=f"Error.* in loading state_dict[^$]*{key}"):
+                made.load_state_dict({**state, key: value})
+    made.load_state_dict(state)

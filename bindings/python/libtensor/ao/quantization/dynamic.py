@@ -11,6 +11,15 @@ from .qconfig import QConfigDynamic, default_dynamic_qconfig, per_channel_dynami
 __all__ = ["QConfigDynamic", "default_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic"]
 
 
+_HOOKS = (
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+)
+
+
 def list_mappings() -> dict[Any, Any]:
     """Returns the classes of layers that quantize_dynamic converts, and those it converts them to."""
     from ..nn.quantized import dynamic
@@ -25,7 +34,7 @@ def quantize_dynamic(
 
     `qconfig_spec` is a set of classes and names of submodules, or a dict of these with default_dynamic_qconfig, per_channel_dynamic_qconfig
     or None as values; by default all Linear and LSTM layers are converted. An entry applies to the submodules of a module as well. Other
-    layers, and the model itself, are not converted.
+    layers, and the model itself, are not converted. Converted layers keep their forward hooks and forward pre-hooks.
 
     >>> torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(3, 2)))
     Sequential(
@@ -37,13 +46,30 @@ def quantize_dynamic(
     mapping = list_mappings() if mapping is None else mapping
     if qconfig_spec is None:
         qconfig_spec = set(mapping)
-    if not isinstance(qconfig_spec, dict):
-        qconfig_spec = dict.fromkeys(qconfig_spec, default_dynamic_qconfig)
+    qconfig_spec = _checked(qconfig_spec)
     if not inplace:
         model = copy.deepcopy(model)
     model.eval()
     _convert(model, "", _config_of(model, "", None, qconfig_spec), qconfig_spec, mapping)
     return model
+
+
+def _checked(spec: Any) -> dict[Any, Any]:
+    """Returns the argument qconfig_spec as a dict."""
+    if isinstance(spec, (str, bytes, type)) or not hasattr(spec, "__iter__"):
+        raise TypeError(
+            f"quantize_dynamic: qconfig_spec must be a set or dict of classes and names of submodules, such as {{nn.Linear}}, not {spec!r}"
+        )
+    found = spec if isinstance(spec, dict) else dict.fromkeys(spec, default_dynamic_qconfig)
+    for key, config in found.items():
+        if not isinstance(key, (str, type)):
+            raise TypeError(f"quantize_dynamic: the keys of qconfig_spec must be classes and names of submodules, not {key!r:.100}")
+        if config is not None and not callable(getattr(config, "weight", None)):
+            raise TypeError(
+                "quantize_dynamic: the values of qconfig_spec must be default_dynamic_qconfig, per_channel_dynamic_qconfig or None, "
+                f"not {config!r:.100} for {key!r}"
+            )
+    return found
 
 
 def _config_of(module: nn.Module, name: str, parents: Any, spec: dict[Any, Any]) -> Any:
@@ -56,7 +82,12 @@ def _convert(module: nn.Module, prefix: str, parents: Any, spec: dict[Any, Any],
         config = _config_of(child, prefix + name, parents, spec)
         if type(child) in mapping and config is not None:
             child.qconfig = config
-            setattr(module, name, mapping[type(child)].from_float(child))
-            del child.qconfig
+            try:
+                made = mapping[type(child)].from_float(child)
+            finally:
+                del child.qconfig
+            for hooks in _HOOKS:  # the same dicts, so that the handles of the hooks remove them
+                setattr(made, hooks, getattr(child, hooks))
+            setattr(module, name, made)
         else:
             _convert(child, f"{prefix}{name}.", config, spec, mapping)

@@ -17,7 +17,10 @@ class QConfigDynamic:
 
     def weight(self, weight: Tensor) -> Any:
         """Returns a float32 weight as qint8: the largest magnitude, of all elements or of a row, is 127.5 scales."""
-        scales = (weight.abs().flatten(1).amax(1) if self._per_channel else weight.abs().amax()) / 127.5
+        if weight.numel():
+            scales = (weight.abs().flatten(1).amax(1) if self._per_channel else weight.abs().amax()) / 127.5
+        else:
+            scales = zeros(len(weight) if self._per_channel else ())
         scales = scales.clamp(min=finfo(float32).eps)
         if self._per_channel:
             return quantize_per_channel(weight, scales.to(float64), zeros(len(scales), dtype=int64), 0, qint8)

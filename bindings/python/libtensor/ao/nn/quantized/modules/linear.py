@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..... import Tensor, qint8, quantize_per_tensor, zeros
+from ..... import Tensor, float32, qint8, quantize_per_tensor, zeros
 from .....nn import Module
 from .....ops import quantized as _ops
+
+
+def require_float32(layer: str, *tensors: Tensor | None) -> None:
+    """Raises RuntimeError, as PyTorch does, for biases of layers that are not float32."""
+    for tensor in tensors:
+        if tensor is not None and tensor.dtype is not float32:
+            raise RuntimeError(f"{layer}.from_float: the parameters must be float32, but are {tensor.dtype}; call float() of the model first")
 
 
 class LinearPackedParams(Module):
@@ -49,8 +56,15 @@ class LinearPackedParams(Module):
         if key not in state_dict:
             missing_keys.append(key)
             return
-        self.dtype = state_dict.get(prefix + "dtype", qint8)
-        self.set_weight_bias(*state_dict[key])
+        dtype = state_dict.get(prefix + "dtype", qint8)
+        if dtype is not qint8:
+            error_msgs.append(f"{prefix}dtype is {dtype}, which is not supported; quantize with qint8")
+            return
+        try:
+            weight, bias = state_dict[key]
+            self.set_weight_bias(weight, bias)
+        except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+            error_msgs.append(f"{key} must be a tuple of a qint8 weight and a float32 bias or None: {error}")
 
     def __repr__(self) -> str:
         return repr(self._weight_bias())

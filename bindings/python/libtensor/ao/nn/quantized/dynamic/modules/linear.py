@@ -7,7 +7,7 @@ from typing import Any
 from ...... import Tensor, nn, qint8, tensor, zeros
 from ......ops import quantized as _ops
 from .....quantization.qconfig import default_dynamic_qconfig
-from ...modules.linear import LinearPackedParams
+from ...modules.linear import LinearPackedParams, require_float32
 
 
 class Linear(nn.Module):
@@ -50,6 +50,7 @@ class Linear(nn.Module):
         """Returns the layer of a torch.nn.Linear, whose attribute qconfig selects how the weight is quantized."""
         if type(mod) is not cls._FLOAT_MODULE:
             raise TypeError(f"Linear.from_float: the module must be a torch.nn.Linear, not {type(mod).__name__}")
+        require_float32("Linear", mod.bias)
         made = cls(mod.in_features, mod.out_features, mod.bias is not None)
         config = getattr(mod, "qconfig", None) or default_dynamic_qconfig
         made.set_weight_bias(config.weight(mod.weight.detach().float()), mod.bias)
@@ -71,9 +72,16 @@ class Linear(nn.Module):
     ) -> None:
         for name, convert in (("scale", float), ("zero_point", int)):
             if prefix + name in state_dict:
-                setattr(self, name, convert(state_dict[prefix + name]))
+                try:
+                    setattr(self, name, convert(state_dict[prefix + name]))
+                except (RuntimeError, TypeError, ValueError) as error:
+                    error_msgs.append(f"{prefix}{name} must be a number: {error}")
             elif strict:
                 missing_keys.append(prefix + name)
+        key, sizes = prefix + "_packed_params._packed_params", (self.out_features, self.in_features)
+        found = state_dict.get(key)
+        if isinstance(found, tuple) and found and isinstance(found[0], Tensor) and found[0].shape != sizes:
+            error_msgs.append(f"size mismatch for {key}: the state has a weight of shape {list(found[0].shape)}, the layer {list(sizes)}")
 
     def _get_name(self) -> str:
         return "DynamicQuantizedLinear"

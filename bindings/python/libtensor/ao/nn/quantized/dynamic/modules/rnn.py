@@ -7,6 +7,7 @@ from typing import Any
 from ...... import Tensor, cat, nn, qint8, stack, zeros
 from ......ops import quantized as _ops
 from .....quantization.qconfig import default_dynamic_qconfig
+from ...modules.linear import require_float32
 
 
 class PackedParameter(nn.Module):
@@ -32,7 +33,16 @@ class PackedParameter(nn.Module):
         if prefix + "param" not in state_dict:
             missing_keys.append(prefix + "param")
             return
-        self.param = tuple(_ops.linear_prepack(weight, bias) for weight, bias in state_dict[prefix + "param"])
+        try:
+            made = tuple(_ops.linear_prepack(weight, bias) for weight, bias in state_dict[prefix + "param"])
+        except (RuntimeError, TypeError, ValueError) as error:
+            error_msgs.append(f"{prefix}param must be two tuples of a qint8 weight and a float32 bias or None: {error}")
+            return
+        found, expected = ([list(_ops.linear_unpack(packed)[0].shape) for packed in params] for params in (made, self.param))
+        if found != expected:
+            error_msgs.append(f"size mismatch for {prefix}param: the state has weights of shapes {found}, the layer {expected}")
+        else:
+            self.param = made
 
 
 class LSTM(nn.Module):
@@ -80,6 +90,7 @@ class LSTM(nn.Module):
             raise TypeError(f"LSTM.from_float: the module must be a torch.nn.LSTM, not {type(mod).__name__}")
         if mod.proj_size:
             raise NotImplementedError("LSTM.from_float: proj_size is not supported")
+        require_float32("LSTM", *(getattr(mod, name) for name in dir(mod) if name.startswith("bias_")))
         made = cls(mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout, mod.bidirectional)
         config = getattr(mod, "qconfig", None) or default_dynamic_qconfig
         for i, parameter in enumerate(made._all_weight_values):
