@@ -187,3 +187,15 @@ def test_loading_within_a_default_device():
         found = gguf.load(data)["x"], gguf.load(io.BytesIO(data))["x"], load_safetensors(tensors)["x"], torch.load(archive), torch.load_npy(npy)
         assert gguf.Linear(blocks("Q4_0")).state_dict()["_extra_state"].device.type == "cpu"
     assert [x.item() for x in found] == [1] * 5
+
+
+def test_layers_that_cannot_be_exported():
+    weight = blocks("Q4_0")
+    dynamic = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(256, 3)))
+    x = torch.randn(2, 256)
+    for layer, name in ((gguf.Linear(weight), "gguf_linear"), (dynamic, "linear_dynamic")):
+        with pytest.raises(NotImplementedError, match=rf"{name} is not an operator of ATen, which torch\.export"):
+            torch.export.export(layer, (x,))
+    plain = nn.Linear(256, 3, bias=False)
+    plain.weight = nn.Parameter(weight.dequantize())
+    assert torch.allclose(torch.export.export(plain, (x,)).module()(x), plain(x))

@@ -204,6 +204,8 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
             return RULES[name](call, *args, **kwargs)
         out = kwargs.pop("out", None)
         chosen = choose(name, args, kwargs)
+        if chosen is None and not list_overloads(name):
+            raise NotImplementedError(f"{name} is not an operator of ATen, which torch.export, TorchDispatchMode and make_fx need")
         if chosen is None or out is not None:
             why = "a result that is written to `out`" if chosen is not None else "its arguments are those of no overload of ATen"
             raise NotImplementedError(f"{name}: the call is not known as operators of ATen ({why}), which TorchDispatchMode and make_fx need")
