@@ -77,6 +77,8 @@ func LoadAten(engine string, ops []*Operator) (*Aten, error) {
 		switch {
 		case !known[o.Entry] && !o.IsComputed():
 			return nil, fmt.Errorf("%s: %s: entry %q is not a public operator", path, o.Name(), o.Entry)
+		case strings.Contains(o.Map, " "):
+			return nil, fmt.Errorf("%s: %s: map %q contains a space; separate its items by commas alone", path, o.Name(), o.Map)
 		case seen[o.Name()]:
 			return nil, fmt.Errorf("%s: %s: also defined above", path, o.Name())
 		case o.Form != "" && o.Form != "in_place" && o.Form != "out":
