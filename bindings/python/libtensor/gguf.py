@@ -129,7 +129,7 @@ class Linear(Module):
         (self.register_parameter if isinstance(bias, Parameter) else self.register_buffer)("bias", bias)
 
     def forward(self, input):
-        bias = self.bias if self.bias is None else self.bias.to(input.dtype)
+        bias = self.bias.to(input.dtype) if self.bias is not None and isinstance(input, Tensor) else self.bias
         return _f.gguf_linear(input, self.weight, self.block_type, bias)
 
     def get_extra_state(self):

@@ -102,6 +102,7 @@ def test_wrong_layers_and_blocks():
         (lambda: gguf.Linear(gguf.Blocks(torch.zeros(1, 84, dtype=torch.uint8), "Q2_K")), NotImplementedError, r"gguf\.Linear.*Q2_K"),
         (lambda: gguf.Linear(blocks("Q4_0"), torch.ones(2)), ValueError, r"bias must have shape \[3\]"),
         (lambda: gguf.Linear(blocks("Q4_0"), 1.0), TypeError, "'bias'"),
+        (lambda: gguf.Linear(blocks("Q4_0"), torch.ones(3))(3), TypeError, "'input' must be Tensor, not int"),
         (lambda: gguf.Blocks(3, "zz"), TypeError, "uint8 tensor, not int"),
         (lambda: gguf.Blocks(torch.zeros(18), "Q4_0"), TypeError, r"not torch\.float32"),
         (lambda: gguf.Blocks(torch.zeros(18, dtype=torch.uint8), "zz"), ValueError, "must be one of Q4_0.*but is 'zz'"),
