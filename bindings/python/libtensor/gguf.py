@@ -17,13 +17,13 @@ from .nn import Module, Parameter
 
 __all__ = ["Blocks", "GGUFError", "Linear", "load", "load_file", "load_metadata"]
 
-# Values and bytes of a block, by type.
-_SIZES = {
-    **{"Q4_0": (32, 18), "Q4_1": (32, 20), "Q5_0": (32, 22), "Q5_1": (32, 24), "Q8_0": (32, 34), "Q8_1": (32, 36), "IQ4_NL": (32, 18)},
-    **{"Q2_K": (256, 84), "Q3_K": (256, 110), "Q4_K": (256, 144), "Q5_K": (256, 176), "Q6_K": (256, 210), "Q8_K": (256, 292)},
-    **{"IQ1_S": (256, 50), "IQ1_M": (256, 56), "IQ2_XXS": (256, 66), "IQ2_XS": (256, 74), "IQ2_S": (256, 82), "IQ3_XXS": (256, 98)},
-    **{"IQ3_S": (256, 110), "IQ4_XS": (256, 136), "TQ1_0": (256, 54), "TQ2_0": (256, 66), "MXFP4": (32, 17)},
+_BYTES = {
+    32: "Q4_0 18 Q4_1 20 Q5_0 22 Q5_1 24 Q8_0 34 Q8_1 36 IQ4_NL 18 MXFP4 17",
+    256: "Q2_K 84 Q3_K 110 Q4_K 144 Q5_K 176 Q6_K 210 Q8_K 292 IQ1_S 50 IQ1_M 56 IQ2_XXS 66 IQ2_XS 74 IQ2_S 82 IQ3_XXS 98 IQ3_S 110 IQ4_XS 136 "
+    "TQ1_0 54 TQ2_0 66",
 }
+# Values and bytes of a block, by type.
+_SIZES = {kind: (values, int(size)) for values, text in _BYTES.items() for kind, size in zip(*[iter(text.split())] * 2, strict=True)}
 
 
 class GGUFError(RuntimeError):
@@ -50,13 +50,12 @@ class Blocks:
 
     def __init__(self, blocks, type):
         if not isinstance(blocks, Tensor) or blocks.dtype is not uint8:
-            given = blocks.dtype if isinstance(blocks, Tensor) else blocks.__class__.__name__
-            raise TypeError(f"gguf.Blocks(): argument 'blocks' must be a uint8 tensor, not {given}")
+            raise TypeError(f"gguf.Blocks(): argument 'blocks' must be a uint8 tensor, not {getattr(blocks, 'dtype', blocks)!r:.99}")
         if type not in _SIZES:
             raise ValueError(f"gguf.Blocks(): type must be one of {', '.join(_SIZES)}, but is {type!r}")
         size = _SIZES[type][1]
         if not blocks.dim() or blocks.shape[-1] % size:
-            raise ValueError(f"gguf.Blocks(): blocks of {type} take {size} bytes each, but the sizes of the tensor are {list(blocks.shape)}")
+            raise ValueError(f"gguf.Blocks(): blocks of {type} have {size} bytes each, but the tensor has sizes {list(blocks.shape)}")
         self.blocks, self.type = blocks, type
 
     @property
@@ -65,20 +64,9 @@ class Blocks:
         values, size = _SIZES[self.type]
         return Size((*self.blocks.shape[:-1], self.blocks.shape[-1] // size * values))
 
-    @property
-    def device(self):
-        """The device of the blocks."""
-        return self.blocks.device
-
-    @property
-    def dtype(self):
-        """The dtype of the blocks: uint8."""
-        return self.blocks.dtype
-
-    @property
-    def nbytes(self):
-        """The size of the blocks in bytes."""
-        return self.blocks.nbytes
+    device = property(lambda self: self.blocks.device, doc="The device of the blocks.")
+    dtype = property(lambda self: self.blocks.dtype, doc="The dtype of the blocks: uint8.")
+    nbytes = property(lambda self: self.blocks.nbytes, doc="The size of the blocks in bytes.")
 
     def dequantize(self, dtype=None):
         """Returns the values as a tensor of a dtype, float32 by default.
@@ -92,7 +80,7 @@ class Blocks:
     def to(self, device):
         """Returns the blocks on a device."""
         if isinstance(device, _dtype):
-            raise TypeError(f"Blocks.to(): argument 'device' must be a device, not {device}; dequantize({device}) returns the values in a dtype")
+            raise TypeError(f"Blocks.to(): argument 'device' must be a device, not {device}; call dequantize({device})")
         return Blocks(self.blocks.to(device), self.type)
 
     def __repr__(self):
@@ -102,7 +90,7 @@ class Blocks:
 class Linear(Module):
     """A linear layer whose weight is in blocks and is not dequantized: see `gguf_linear` for the rounding of its input.
 
-    A state dict contains the blocks and their type, and is only loaded into a layer of this type. Casts of the module do not change the blocks.
+    State dicts contain the type of the blocks, which must be that of the layer. Casts do not change the blocks.
 
     >>> from libtensor import gguf
     >>> gguf.Linear(gguf.Blocks(torch.tensor([[0, 60] + [137] * 16], dtype=torch.uint8), "Q4_0"))(torch.ones(32))
@@ -118,12 +106,8 @@ class Linear(Module):
         with in_name_of("gguf.Linear"):
             _f.gguf_dequantize(weight.blocks.to("meta"), weight.type)  # raises for types that can only be loaded
         self.out_features, self.in_features = weight.shape
-        if bias is not None and not isinstance(bias, Tensor):
-            raise wrong_type("gguf.Linear", "bias", "a tensor or None", bias)
-        if bias is not None and bias.shape != (self.out_features,):
-            raise ValueError(
-                f"gguf.Linear(): bias must have shape [{self.out_features}], as weight has {self.out_features} rows, not {list(bias.shape)}"
-            )
+        if bias is not None and getattr(bias, "shape", None) != (self.out_features,):
+            raise ValueError(f"gguf.Linear(): bias must be None or a tensor of shape [{self.out_features}], not {getattr(bias, 'shape', bias)}")
         self.block_type = weight.type
         self.register_buffer("weight", weight.blocks)
         (self.register_parameter if isinstance(bias, Parameter) else self.register_buffer)("bias", bias)
@@ -133,26 +117,26 @@ class Linear(Module):
         return _f.gguf_linear(input, self.weight, self.block_type, bias)
 
     def get_extra_state(self):
-        """Returns the type of the blocks, as a uint8 tensor of its characters, which all formats of files can store."""
+        """Returns the type of the blocks as a uint8 tensor, which files of any format can store."""
         return from_bytes(self.block_type.encode())
 
     def set_extra_state(self, state):
-        """Raises ValueError unless the state contains the type of the blocks of this layer."""
-        found = bytes(state.tolist()).decode("latin-1") if isinstance(state, Tensor) and state.dtype is uint8 and state.dim() == 1 else state
+        """Raises ValueError unless the state has the type of the blocks of this layer."""
+        found = bytes(state.flatten().tolist()).decode("latin-1") if getattr(state, "dtype", None) is uint8 else state
         if not isinstance(found, str) or found != self.block_type:
             raise ValueError(f"gguf.Linear: the state has blocks of type {found}, but the layer has blocks of {self.block_type}")
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(self, state_dict, prefix, *args):
         extra, weight = state_dict.get(prefix + "_extra_state"), state_dict.get(prefix + "weight")
         try:  # before the blocks are copied
             if extra is not None:
                 self.set_extra_state(extra)
             if isinstance(weight, Tensor) and weight.dtype is not uint8:
-                raise ValueError(f"gguf.Linear: {prefix}weight must be blocks in a uint8 tensor, but is {weight.dtype}")
+                raise ValueError(f"gguf.Linear: {prefix}weight must be uint8, but is {weight.dtype}")
         except ValueError as error:
-            error_msgs.append(str(error))
+            args[-1].append(str(error))
         else:
-            super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            super()._load_from_state_dict(state_dict, prefix, *args)
 
     def _apply(self, fn, recurse=True):
         blocks = self.weight
@@ -174,10 +158,8 @@ def _named(function, names, tensors, types, dequantize, device):
             try:
                 value = value.dequantize(None if dequantize is True else dequantize)
             except NotImplementedError:
-                raise NotImplementedError(
-                    f"{function}(): tensor {name!r} has blocks of {kind}, which cannot be dequantized; pass dequantize=False, or load other "
-                    "tensors with load_file(..., only=[names])"
-                ) from None
+                why = f"{function}(): tensor {name!r} has blocks of {kind}, which cannot be dequantized; use load_file() with only=[other names]"
+                raise NotImplementedError(why) from None
         found[name] = value if device == "cpu" else value.to(device)
     return found
 
@@ -186,26 +168,21 @@ def _only(names):
     """Returns the argument `only` as a list."""
     if names is None:
         return None
-    try:
-        found = None if isinstance(names, (str, bytes)) else list(names)
-    except TypeError:
-        found = None
-    if found is None or not all(isinstance(name, str) for name in found):
-        raise TypeError(f"gguf.load_file(): argument 'only' must be a list of names of tensors, such as ['output.weight'], not {names!r:.100}")
+    found = [names] if isinstance(names, str) or not hasattr(names, "__iter__") else list(names)
+    if isinstance(names, str) or not all(isinstance(name, str) for name in found):
+        raise TypeError(f"gguf.load_file(): argument 'only' must be a list of names of tensors, not {names!r:.99}")
     return found
 
 
-def _contents(data, function, accepted):
+def _contents(data, function, argument="data", accepted="bytes, a uint8 tensor or a file object (load_file() reads a path)"):
     """Returns the contents of a file, in any form, as a uint8 tensor."""
-    if isinstance(data, Tensor):
-        if data.dtype is not uint8:
-            raise TypeError(f"{function}(): a tensor with the contents of a file must be uint8, not {data.dtype}")
+    if isinstance(data, Tensor) and data.dtype is uint8:
         return data.detach().to("cpu").flatten().clone()  # as the loaded tensors must not share memory with it
     if not hasattr(data, "read"):
         try:
-            data = memoryview(data)
+            data = memoryview(None if isinstance(data, Tensor) else data)
         except TypeError:
-            raise wrong_type(function, "data", accepted, data) from None
+            raise wrong_type(function, argument, accepted, data) from None
     return read(data, function)
 
 
@@ -223,7 +200,7 @@ def load_file(filename, device="cpu", *, dequantize=False, only=None, mmap=True)
 
 def load(data, *, dequantize=False):
     """Loads all tensors from the contents of a file: bytes, a uint8 tensor, or a file object. `dequantize` is as in load_file()."""
-    contents = _contents(data, "gguf.load", "bytes, a uint8 tensor or a file object with read() (load_file() reads a path)")
+    contents = _contents(data, "gguf.load")
     with _errors():
         names, tensors, types, _ = _f.gguf_load(contents)
     return _named("gguf.load", names, tensors, types, dequantize, "cpu")
@@ -231,10 +208,13 @@ def load(data, *, dequantize=False):
 
 def load_metadata(filename):
     """Returns the metadata of a file, a path or its contents as in load(), as a dict of strings, numbers, bools and lists."""
-    path = readable(filename) if is_path(filename) else None
-    contents = _contents(filename, "gguf.load_metadata", "a path, bytes, a uint8 tensor or a file object with read()") if path is None else None
+    source = (
+        readable(filename)
+        if is_path(filename)
+        else _contents(filename, "gguf.load_metadata", "filename", "a path, bytes, a uint8 tensor or a file object")
+    )
     with _errors():
-        metadata = (_f.gguf_load(contents) if path is None else _f.gguf_load_file(path, only=[]))[3]
+        metadata = (_f.gguf_load_file(source, only=[]) if isinstance(source, str) else _f.gguf_load(source))[3]
     return {key: _numbers(value) for key, value in json.loads(metadata).items()}
 
 

@@ -100,10 +100,10 @@ def test_wrong_layers_and_blocks():
         (lambda: gguf.Linear(gguf.Blocks(torch.zeros(18, dtype=torch.uint8), "Q4_0")), ValueError, r"two dimensions, but has shape \[32\]"),
         (lambda: gguf.Linear(gguf.Blocks(torch.zeros(1, 1, 18, dtype=torch.uint8), "Q4_0")), ValueError, "two dimensions"),
         (lambda: gguf.Linear(gguf.Blocks(torch.zeros(1, 84, dtype=torch.uint8), "Q2_K")), NotImplementedError, r"gguf\.Linear.*Q2_K"),
-        (lambda: gguf.Linear(blocks("Q4_0"), torch.ones(2)), ValueError, r"bias must have shape \[3\]"),
-        (lambda: gguf.Linear(blocks("Q4_0"), 1.0), TypeError, "'bias'"),
+        (lambda: gguf.Linear(blocks("Q4_0"), torch.ones(2)), ValueError, r"bias must be .* of shape \[3\], not torch\.Size\(\[2\]\)"),
+        (lambda: gguf.Linear(blocks("Q4_0"), 1.0), ValueError, r"not 1\.0"),
         (lambda: gguf.Linear(blocks("Q4_0"), torch.ones(3))(3), TypeError, "'input' must be Tensor, not int"),
-        (lambda: gguf.Blocks(3, "zz"), TypeError, "uint8 tensor, not int"),
+        (lambda: gguf.Blocks(3, "zz"), TypeError, "uint8 tensor, not 3"),
         (lambda: gguf.Blocks(torch.zeros(18), "Q4_0"), TypeError, r"not torch\.float32"),
         (lambda: gguf.Blocks(torch.zeros(18, dtype=torch.uint8), "zz"), ValueError, "must be one of Q4_0.*but is 'zz'"),
         (lambda: gguf.Blocks(torch.zeros(17, dtype=torch.uint8), "Q4_0"), ValueError, "18 bytes"),
@@ -138,7 +138,7 @@ def test_contents_in_any_form(tmp_path):
     found.fill_(0)
     assert torch.equal(gguf.load(tensor)["q"].blocks, weight.blocks)
     for wrong in (3, "a.gguf", torch.ones(3)):
-        with pytest.raises(TypeError, match=r"gguf\.load\(\): .*must be (bytes|uint8)"):
+        with pytest.raises(TypeError, match=r"gguf\.load\(\): .*must be bytes, a uint8 tensor or a file object"):
             gguf.load(wrong)
     for f in (gguf.load_metadata, gguf.load_file):
         with pytest.raises(ValueError, match="null byte"):

@@ -11,15 +11,6 @@ from .qconfig import QConfigDynamic, default_dynamic_qconfig, per_channel_dynami
 __all__ = ["QConfigDynamic", "default_dynamic_qconfig", "per_channel_dynamic_qconfig", "quantize_dynamic"]
 
 
-_HOOKS = (
-    "_forward_pre_hooks",
-    "_forward_pre_hooks_with_kwargs",
-    "_forward_hooks",
-    "_forward_hooks_with_kwargs",
-    "_forward_hooks_always_called",
-)
-
-
 def list_mappings() -> dict[Any, Any]:
     """Returns the classes of layers that quantize_dynamic converts, and those it converts them to."""
     from ..nn.quantized import dynamic
@@ -65,10 +56,7 @@ def _checked(spec: Any) -> dict[Any, Any]:
         if not isinstance(key, (str, type)):
             raise TypeError(f"quantize_dynamic: the keys of qconfig_spec must be classes and names of submodules, not {key!r:.100}")
         if config is not None and not callable(getattr(config, "weight", None)):
-            raise TypeError(
-                "quantize_dynamic: the values of qconfig_spec must be default_dynamic_qconfig, per_channel_dynamic_qconfig or None, "
-                f"not {config!r:.100} for {key!r}"
-            )
+            raise TypeError(f"quantize_dynamic: the values of qconfig_spec must be default_dynamic_qconfig or a related one, not {config!r:.99}")
     return found
 
 
@@ -86,8 +74,8 @@ def _convert(module: nn.Module, prefix: str, parents: Any, spec: dict[Any, Any],
                 made = mapping[type(child)].from_float(child)
             finally:
                 del child.qconfig
-            for hooks in _HOOKS:  # the same dicts, so that the handles of the hooks remove them
-                setattr(made, hooks, getattr(child, hooks))
+            # the same dicts, so that the handles of the hooks remove them
+            vars(made).update({key: value for key, value in vars(child).items() if key.startswith("_forward_")})
             setattr(module, name, made)
         else:
             _convert(child, f"{prefix}{name}.", config, spec, mapping)
