@@ -357,7 +357,8 @@ TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *con
 // the library's own allocator. Freed memory is not cached. Workspaces, handles, pinned memory and
 // memory mappings are not allocated by them. Memory is freed by the functions that allocated it;
 // `deleter` (may be NULL) is called once with their `context` after they are replaced and their
-// last memory is freed, and not after an error. TENSOR_ERROR_VALUE if one function is NULL.
+// last memory is freed, and not after an error. TENSOR_ERROR_VALUE if one function is NULL; if both
+// are, `context` and `deleter` are ignored.
 TENSOR_API tensor_status tensor_set_allocator(tensor_allocate allocate, tensor_deallocate deallocate, void *context, tensor_deleter deleter);
 // Sets the interrupt function of the calling thread; NULL (initially) for none. Long calls of this
 // thread call it between chunks of work, at most once in `interval` milliseconds. If it returns

@@ -107,7 +107,7 @@ func (r *reader) entry() *entry {
 	}
 	known := false
 	if e.kind, known = typeNumbered(number); !known {
-		r.invalid("tensor %.100q has the unknown type %d", e.name, number)
+		e.kind.Number = number // the size is not known; the other tensors can be loaded
 		return e
 	}
 	if e.kind.DType == dtype.None {
@@ -179,6 +179,10 @@ func (f *File) Select(names []string, mmap bool) (found []string, tensors []*ten
 	}
 	var parts []file.Part
 	for _, e := range chosen {
+		if e.kind.Bytes == 0 {
+			release()
+			return nil, nil, nil, status.NotImplementedf("%s: tensor %.100q has type %d, which is not supported; load the others by their names", f.op, e.name, e.kind.Number)
+		}
 		t, mapped, err := f.tensor(e, mapping)
 		if err != nil {
 			release()

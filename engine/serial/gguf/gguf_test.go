@@ -127,7 +127,7 @@ func TestInvalidFiles(t *testing.T) {
 		"alignment 3":      {pair(alignmentKey, uint32(4), uint32(3)), "general.alignment is 3"},
 		"alignment text":   {pair(alignmentKey, uint32(8), "32"), `general.alignment is "32"`},
 		"nine sizes":       {build(1, 0, info(0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1)), "has 9 dimensions"},
-		"unknown kind":     {build(1, 4, info(4, 0, 1)), `"a" has the unknown type 4`},
+		"unknown kind":     {build(1, 4, info(4, 0, 1)), `"a" has type 4, which is not supported`},
 		"broken block":     {build(1, 18, info(2, 0, 16)), "no multiple of 32 values"},
 		"block of nothing": {build(1, 18, info(2, 0)), "no multiple of 32 values"},
 		"overflow":         {build(1, 4, info(0, 0, 1<<40, 1<<40)), "larger than the file"},
@@ -156,6 +156,23 @@ func TestSelectedTensors(t *testing.T) {
 	release(tensors)
 	_, _, _, err = f.Select([]string{"b"}, false)
 	require.ErrorContains(t, err, `no tensor "b"`)
+}
+
+func TestTensorsOfUnknownTypesDoNotHideOthers(t *testing.T) {
+	unknown := bytes("a", uint32(1), []uint64{1}, uint32(4), uint64(0))
+	source := file.Memory(build(2, 68, unknown, bytes("b", uint32(1), []uint64{2}, uint32(0), uint64(32))))
+	budget := source.Budget("load")
+	defer budget.Close()
+	f, err := Open("load", source, budget)
+	require.NoError(t, err)
+	_, tensors, kinds, err := f.Select([]string{"b"}, false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"F32"}, kinds)
+	release(tensors)
+	for _, names := range [][]string{nil, {"a"}, {"b", "a"}} {
+		_, _, _, err = f.Select(names, false)
+		require.ErrorContains(t, err, `tensor "a" has type 4, which is not supported; load the others by their names`)
+	}
 }
 
 func TestEveryTruncationIsRejected(t *testing.T) {
