@@ -17,9 +17,6 @@ var (
 	attentionGradientKernel = kernel.Get("attention_gradient")
 )
 
-// roundedKernel multiplies float32 with bfloat16 that packRoundedKernel has packed, in tile registers.
-var roundedKernel, packRoundedKernel = kernel.Get("gemm_rounded_amx"), kernel.Get("gemm_rounded_amx_pack")
-
 const (
 	// A tile holds the weights of queryBlock queries for keyBlock keys. A gap between its rows keeps its columns from mapping to few cache lines.
 	queryBlock, keyBlock, tileGap = 128, 256, 16

@@ -730,12 +730,12 @@ quantized.linear_relu QuantizedLinearRelu composite constant false false false 0
 quantized.linear_dynamic QuantizedLinearDynamic composite constant false false true 0x0
 quantized.conv2d QuantizedConv2d composite constant false false false 0x0
 quantized.conv2d_relu QuantizedConv2dRelu composite constant false false false 0x0
-gguf_dequantize GgufDequantize kernel constant false false false 0x0
-gguf_linear GgufLinear kernel rule false false false 0x0
-int_mm IntMm kernel constant false false false 0x0
-weight_int8pack_mm WeightInt8packMm kernel refused false false false 0x0
+gguf_dequantize GgufDequantize kernel constant false false false 0x0 refused
+gguf_linear GgufLinear kernel rule false false false 0x0 refused
+int_mm IntMm kernel constant false false false 0x0 refused
+weight_int8pack_mm WeightInt8packMm kernel refused false false false 0x0 refused
 convert_weight_to_int4pack_for_cpu ConvertWeightToInt4packForCpu kernel constant false false false 0x0
-weight_int4pack_mm_for_cpu WeightInt4packMmForCpu kernel refused false false false 0x0
+weight_int4pack_mm_for_cpu WeightInt4packMmForCpu kernel refused false false false 0x0 refused
 to_string ToString kernel constant true false false 0x1ffff
 result_type ResultType kernel constant true true false 0x1ffff
 is_nonzero IsNonzero composite constant true false true 0x1ffff

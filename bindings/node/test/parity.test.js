@@ -23,7 +23,7 @@ const reasons = {
   'ways of Python to call functions and to make classes': ['apply_', 'map_', 'map2_', 'as_subclass', 'is_distributed', 'dim_order', 'OutOfMemoryError', 'ForkedError', 'SupportsRead', 'SupportsWrite', 'set_default_tensor_type'],
   'pictures for notebooks': ['draw'],
   'modules, which are Python classes': ['norm_except_dim', 'functional_call', 'stack_module_state', 'replace_all_batch_norm_modules_', 'module_load'],
-  'for compilers of Python': ['functionalize'],
+  'for compilers of Python': ['functionalize', 'SymBool', 'SymFloat', 'SymInt'],
   'files of NumPy, which JavaScript has none of': ['save_npy', 'load_npy', 'save_npz', 'load_npz'],
   'refused in Python, too': ['graphsafe_get_state', 'graphsafe_set_state', 'philox_state'],
   'for tests of the library': ['fail_allocation'],

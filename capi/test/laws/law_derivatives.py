@@ -36,7 +36,8 @@ REASONS = {
         ("standard_gamma", "sample_dirichlet"),
         "has the derivatives at a fixed probability, not at fixed draws; bindings/python/tests/test_distributions.py",
     ),
-    **dict.fromkeys(("standard_gamma_grad", "dirichlet_grad"), "not implemented"),
+    **dict.fromkeys(("standard_gamma_grad", "dirichlet_grad", "weight_int8pack_mm", "weight_int4pack_mm_for_cpu"), "not implemented"),
+    "gguf_linear": "rounds its input, and has the derivatives of the product without rounding; bindings/python/tests/test_gguf.py",
     **dict.fromkeys((f"fused_{kind}_" for kind in ("sgd", "adam", "adamw", "adagrad")), "updates leaves, without a history"),
     **dict.fromkeys(
         (f"fake_quantize_{of}_affine{mask}" for of in ("per_tensor", "per_channel") for mask in ("", "_cachemask")),

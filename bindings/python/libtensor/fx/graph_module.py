@@ -308,7 +308,7 @@ class GraphModule(Module):
         memo[id(self)] = made
         root = Module()
         root.__dict__ = copy.deepcopy(self.__dict__, memo)
-        self._deepcopy_init()(made, root, root.__dict__["_graph"], type(self).__name__)
+        self._deepcopy_init()(made, root, root.__dict__["_graph"])
         for key in KEPT:
             if key in self.__dict__:
                 setattr(made, key, copy.deepcopy(self.__dict__[key], memo))

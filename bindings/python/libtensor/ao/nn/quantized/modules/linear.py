@@ -30,7 +30,7 @@ class LinearPackedParams(Module):
 
     def set_weight_bias(self, weight: Tensor, bias: Tensor | None) -> None:
         """Replaces the weight and the bias."""
-        self._packed_params = _ops.linear_prepack(weight, None if bias is None else bias.detach())
+        self._packed_params = _ops.linear_prepack(weight, bias)
 
     def _weight_bias(self) -> Any:
         return _ops.linear_unpack(self._packed_params)
