@@ -134,7 +134,7 @@ func (p *parameterArrays) share(elements, operator string) string {
 }
 
 // row returns the operator's line of the table.
-func (v *pyOverload) row(number, order int, arrays *parameterArrays) string {
+func (v *pyOverload) row(order int, arrays *parameterArrays) string {
 	o := v.op
 	var b strings.Builder
 	for i, a := range o.Args {
@@ -208,8 +208,8 @@ func (v *pyOverload) row(number, order int, arrays *parameterArrays) string {
 		inplace = strconv.Quote(o.Name + "_")
 	}
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
-	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, %d},\n",
-		o.ID(), o.Name, inplace, arrays.share(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order, number)
+	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
+		o.ID(), o.Name, inplace, arrays.share(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order, o.CName())
 }
 
 // spread returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2, 3), or -1: a required
@@ -272,8 +272,8 @@ func operatorTable(ops, sorted []*schema.Operator) string {
 		order[o] = overloads[o.Name]
 		overloads[o.Name]++
 	}
-	for i, o := range sorted {
-		rows.WriteString((&pyOverload{op: o}).row(i, order[o], &arrays))
+	for _, o := range sorted {
+		rows.WriteString((&pyOverload{op: o}).row(order[o], &arrays))
 	}
 	return cBanner + "#include \"export.h\"\n\n" + arrays.declared.String() + "lt_operator lt_operators[] = {\n" + rows.String() +
 		"};\nconst int lt_operator_count = sizeof lt_operators / sizeof *lt_operators;\n"
