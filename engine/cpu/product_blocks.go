@@ -34,10 +34,10 @@ const (
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
 )
 
-// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands. run is 0 if there is no kernel.
+// productKernel computes products with a first operand of one dtype; kernel.Gemm describes its operands. function is 0 if there is no kernel.
 type productKernel struct {
-	run  uintptr
-	left dtype.DType
+	function uintptr
+	left     dtype.DType
 }
 
 // productKernels are the kernels for products of one dtype: with packed panels of the second operand, and with dot products of both.
@@ -91,7 +91,7 @@ func (s *products) multiplyBlocks(w backend.Product) {
 		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
 	}
 	fn := kernels.panels
-	along := kernels.dots.run != 0 && mb.row == 1 && kernels.dots.readsAlong(mc.rows, ma.cols, d)
+	along := kernels.dots.function != 0 && mb.row == 1 && kernels.dots.readsAlong(mc.rows, ma.cols, d)
 	if along {
 		fn = kernels.dots
 	}
@@ -123,7 +123,7 @@ func (s *products) multiplyBlocks(w backend.Product) {
 	}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), w.Beta)
-	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(fn.run, unsafe.Pointer(&p)) })
+	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(fn.function, unsafe.Pointer(&p)) })
 }
 
 // readsAlong reports whether dot products of rows of depth elements are at least as fast as packing.
