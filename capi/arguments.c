@@ -24,7 +24,7 @@ void lt_explain_handle(const void *handle, const lt_slot *slot, int kind, const 
     lt_set_error("%s: argument '%s' is NULL; a %s is required", op, argument, kind_name(kind));
   else if (slot)
     lt_set_error("%s: argument '%s' is a %s; a %s is required", op, argument, kind_name(slot->kind),
-            kind_name(kind));
+                 kind_name(kind));
   else
     lt_set_error(
         "%s: argument '%s' (%p) is not a live %s: it was freed, or never came from this library",
@@ -48,7 +48,7 @@ _Bool lt_resolve_optional(const void *handle, int kind, const char *op, const ch
 _Bool lt_check_span(const void *data, int64_t length, const char *op, const char *argument) {
   if (length >= 0 && length <= LT_LONGEST && (length == 0 || data)) return 1;
   lt_set_error("%s: argument '%s' is a list at %p of length %lld%s", op, argument, data,
-          (long long)length, length > LT_LONGEST ? ", which exceeds the maximum" : "");
+               (long long)length, length > LT_LONGEST ? ", which exceeds the maximum" : "");
   return refused();
 }
 
@@ -90,8 +90,8 @@ _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const c
 _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
                      const char *argument) {
   if (value >= low && value <= high) return 1;
-  lt_set_error("%s: argument '%s' is %lld, which is not one of the values %lld to %lld", op, argument,
-          (long long)value, (long long)low, (long long)high);
+  lt_set_error("%s: argument '%s' is %lld, which is not one of the values %lld to %lld", op,
+               argument, (long long)value, (long long)low, (long long)high);
   return refused();
 }
 
@@ -113,7 +113,8 @@ _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument
 
 _Bool lt_check_word(const char *text, const char *op, const char *argument) {
   if (*text) return 1;
-  lt_set_error("%s: argument '%s' is an empty string; omit it, or pass one of its values", op, argument);
+  lt_set_error("%s: argument '%s' is an empty string; omit it, or pass one of its values", op,
+               argument);
   return refused();
 }
 

@@ -10,7 +10,7 @@
 #include "handle.h"
 #include "restart.h"
 
-_Atomic int32_t lt_cancelling;             // threads whose running call is cancelled
+_Atomic int32_t lt_cancelling;  // threads whose running call is cancelled
 
 // The lock orders the notifications of Go.
 static void count_cancelled(int32_t change) {

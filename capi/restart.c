@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-
 // LT_ALONE is true if the writable segment contains only the library's data: the linker defines
 // lt_alone in the shared library but not in the static one (capi/link). Sanitizers put redzones
 // between variables, which must not be read.

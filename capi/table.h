@@ -114,8 +114,8 @@ static inline void lt_unpin(void) {
   if (lt_me) atomic_store_explicit(&lt_me->used, lt_me->base, memory_order_release);
 }
 
-extern lt_thread *_Atomic lt_threads;  // the records
-extern _Atomic int32_t lt_several;     // whether more than one thread has made calls
+extern lt_thread *_Atomic lt_threads;     // the records
+extern _Atomic int32_t lt_several;        // whether more than one thread has made calls
 extern _Atomic int32_t lt_interruptible;  // the number of threads with an interrupt function
 
 #endif

@@ -203,7 +203,7 @@ func (b *bags) sums(byFrequency, sparse bool) *tensor.Tensor {
 	})
 }
 
-// firstOfEach returns, for each bag and column, the first of the largest of n elements, or of the NaN: places among the n, of any value for an empty bag.
+// firstOfEach returns, for each bag and column, the first of the largest of n elements, or of the NaN: positions among the n, of any value for an empty bag.
 func (b *bags) firstOfEach(elements *tensor.Tensor) *tensor.Tensor {
 	if b.Err != nil {
 		return nil
