@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	storage.SetCustom((*atomic.Int32)(unsafe.Pointer(&C.lt_allocator_set)), storage.Custom{
+	storage.SetCustom((*atomic.Uintptr)(unsafe.Pointer(&C.lt_allocator.current)), storage.Custom{
 		Allocate: func(size, alignment int64) (data, owner unsafe.Pointer) {
 			var by *C.lt_callback
 			data = C.lt_allocate(C.int64_t(size), C.int64_t(alignment), &by)

@@ -2,12 +2,10 @@
 #ifndef LIBTENSOR_CAPI_ALLOCATOR_H
 #define LIBTENSOR_CAPI_ALLOCATOR_H
 
-#include <stdatomic.h>
-
 #include "callback.h"
 
-// Whether an allocator is set: without one, allocations only read this.
-extern _Atomic int32_t lt_allocator_set;
+// Without an allocator, allocations only read `current`.
+extern lt_callback_slot lt_allocator;
 
 // Allocates size bytes, and writes their allocator to *owner, which lives until the memory is
 // freed. Returns NULL if there is no allocator (*owner is NULL then) or no memory, or if the

@@ -4,6 +4,7 @@
 #define LIBTENSOR_CAPI_CALLBACK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "../include/tensor.h"
 
@@ -16,10 +17,11 @@ typedef struct lt_callback {
   int64_t holders;
 } lt_callback;
 
-// Holds the current callback of one kind; NULL for none. Declare it LT_KEPT.
+// Holds the current callback of one kind; NULL for none. Declare it LT_KEPT. `current` may be
+// compared with NULL without the lock.
 typedef struct lt_callback_slot {
   pthread_mutex_t lock;
-  lt_callback *current;
+  lt_callback *_Atomic current;
 } lt_callback_slot;
 #define LT_CALLBACK_SLOT {PTHREAD_MUTEX_INITIALIZER, NULL}
 

@@ -198,7 +198,7 @@ tensor_status lt_run_custom(const lt_target *t, lt_value *a) {
     arguments[1].pointer = &c;
     lt_frame frame = {.args = arguments, .runs = true};
     lt_observation observation = {.observer = NULL};
-    if (lt_observed) observe_call(&observation, t->name, list, c.tensor_count);
+    if (lt_is_observed()) observe_call(&observation, t->name, list, c.tensor_count);
     status = lt_invoke_with(&frame, t->name, lt_enter_custom);
     if (observation.observer)
       observe_end(&observation, status, frame.results[0].list.data, frame.results[0].list.length);

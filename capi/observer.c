@@ -3,20 +3,16 @@
 
 #include <time.h>
 
-#include "callback.h"
 #include "restart.h"
 
-LT_KEPT static lt_callback_slot observer = LT_CALLBACK_SLOT;
-LT_KEPT _Atomic _Bool lt_observed;
+LT_KEPT lt_callback_slot lt_observer = LT_CALLBACK_SLOT;
 // Whether the thread is in the observer, whose calls are not observed.
 static _Thread_local __attribute__((tls_model("initial-exec"))) _Bool observing;
 
 TENSOR_API tensor_status tensor_set_observer(tensor_observer function, void *context,
                                              tensor_deleter deleter) {
   const lt_callback set = {{(void (*)(void))function}, context, deleter, 0};
-  const tensor_status status = lt_set_callback(&observer, set, "set_observer");
-  if (!status) lt_observed = function != NULL;
-  return status;
+  return lt_set_callback(&lt_observer, set, "set_observer");
 }
 
 static int64_t now(void) {
@@ -41,7 +37,7 @@ static void report(lt_callback *o, tensor_event *event, lt_slot *const *tensors,
 
 void lt_observe_begin(lt_observation *o, const char *name, lt_slot *const *tensors, int32_t count) {
   o->observer = NULL;
-  if (observing || !(o->observer = lt_hold_callback(&observer))) return;
+  if (observing || !(o->observer = lt_hold_callback(&lt_observer))) return;
   o->name = name;
   tensor_event event = {.name = name, .time = now()};
   report(o->observer, &event, tensors, count);
@@ -58,7 +54,7 @@ void lt_observe_end(lt_observation *o, tensor_status status, lt_slot *const *ten
                         .time = ended,
                         .nanoseconds = ended - o->began};
   report(o->observer, &event, tensors, count);
-  lt_drop_callback(&observer, o->observer);
+  lt_drop_callback(&lt_observer, o->observer);
 }
 
 // --------------------------------------------------------------------- operators of the table

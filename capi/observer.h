@@ -2,16 +2,19 @@
 #ifndef LIBTENSOR_CAPI_OBSERVER_H
 #define LIBTENSOR_CAPI_OBSERVER_H
 
-#include <stdatomic.h>
-
+#include "callback.h"
 #include "handle.h"
 
+extern lt_callback_slot lt_observer;
+
 // Whether there is an observer: without one, calls only read this.
-extern _Atomic _Bool lt_observed;
+static inline _Bool lt_is_observed(void) {
+  return atomic_load_explicit(&lt_observer.current, memory_order_relaxed) != NULL;
+}
 
 // A call that is observed.
 typedef struct lt_observation {
-  struct lt_callback *observer;  // NULL for none
+  lt_callback *observer;  // NULL for none
   const char *name;
   int64_t began;
 } lt_observation;

@@ -78,9 +78,9 @@ struct lt_operator {
   // Runs a form with all arguments in one array, after which an out form has the tensors to write
   // to. Results are left in the first elements of the array.
   tensor_status (*run)(const lt_operator *self, int form, bool number, lt_value *arguments);
-  const char *name;  // with its overload: max.dim
-  const char *called,
-      *called_;  // names in errors, of the operator and of its in-place form, if any
+  const char *name;     // with its overload: max.dim
+  const char *called;   // name in errors
+  const char *called_;  // that of the in-place form; NULL without one
   const lt_parameter *parameters;
   int count;
   const char *results;    // a letter each

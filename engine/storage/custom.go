@@ -15,11 +15,11 @@ type Custom struct {
 
 var (
 	custom    Custom
-	customSet = new(atomic.Int32)
+	customSet = new(atomic.Uintptr)
 )
 
-// SetCustom makes CPU storages use c while set is not 0. Call it from init.
-func SetCustom(set *atomic.Int32, c Custom) { customSet, custom = set, c }
+// SetCustom makes CPU storages use c while set, the address of an allocator, is not 0. Call it from init.
+func SetCustom(set *atomic.Uintptr, c Custom) { customSet, custom = set, c }
 
 // isCustom reports whether new blocks are the application's.
 func isCustom() bool { return customSet.Load() != 0 }
