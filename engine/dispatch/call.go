@@ -199,11 +199,7 @@ func (x *Call) First() int {
 // Operands returns the tensors that are read, those of lists and indices among them; nil ones are left out.
 func (x *Call) Operands() (all []*tensor.Tensor) {
 	for _, v := range x.Args[x.Outs:] {
-		if at, one := v.(**tensor.Tensor); !one {
-			all = append(all, tensorsIn(v)...)
-		} else if *at != nil {
-			all = append(all, *at)
-		}
+		all = appendTensors(all, v)
 	}
 	return all
 }
@@ -211,24 +207,32 @@ func (x *Call) Operands() (all []*tensor.Tensor) {
 // Tensors returns the operands and the outputs.
 func (x *Call) Tensors() (all []*tensor.Tensor) {
 	for _, v := range x.Args {
-		all = append(all, tensorsIn(v)...)
+		all = appendTensors(all, v)
 	}
 	return all
 }
 
-// tensorsIn returns the non-nil tensors of an argument.
-func tensorsIn(argument any) (all []*tensor.Tensor) {
+// appendTensors appends the non-nil tensors of an argument.
+func appendTensors(all []*tensor.Tensor, argument any) []*tensor.Tensor {
 	switch v := argument.(type) {
 	case **tensor.Tensor:
-		all = []*tensor.Tensor{*v}
+		if *v != nil {
+			all = append(all, *v)
+		}
 	case *[]*tensor.Tensor:
-		all = slices.Clone(*v)
+		for _, t := range *v {
+			if t != nil {
+				all = append(all, t)
+			}
+		}
 	case *[]ops.IndexItem:
-		for _, item := range *v {
-			all = append(all, item.Tensor)
+		for i := range *v {
+			if t := (*v)[i].Tensor; t != nil {
+				all = append(all, t)
+			}
 		}
 	}
-	return slices.DeleteFunc(all, func(t *tensor.Tensor) bool { return t == nil })
+	return all
 }
 
 // AnyTensor returns whether a condition holds for an operand or an output.
@@ -248,7 +252,7 @@ func anyIn(arguments []any, holds func(t *tensor.Tensor) bool) bool {
 				return true
 			}
 		case *[]*tensor.Tensor, *[]ops.IndexItem:
-			if slices.ContainsFunc(tensorsIn(v), holds) {
+			if slices.ContainsFunc(appendTensors(nil, v), holds) {
 				return true
 			}
 		}
@@ -259,13 +263,8 @@ func anyIn(arguments []any, holds func(t *tensor.Tensor) bool) bool {
 // Written returns the tensors that are written to.
 func (x *Call) Written() (all []*tensor.Tensor) {
 	for i, v := range x.Args {
-		if !x.Writes(i) {
-			continue
-		}
-		if at, one := v.(**tensor.Tensor); !one {
-			all = append(all, tensorsIn(v)...)
-		} else if *at != nil {
-			all = append(all, *at)
+		if x.Writes(i) {
+			all = appendTensors(all, v)
 		}
 	}
 	return all

@@ -24,9 +24,6 @@ type entry struct {
 	cuda            string // the support by CUDA devices, if not complete: partly or rejected
 }
 
-// entryFields is the number of fields of a line, of which the last one may be missing.
-const entryFields = 9
-
 // DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype, with
 // tab-separated fields: the operator, which of the three the line describes, its name, and one word.
 func (c Context) DispatchTable(name string) (string, error) {
@@ -43,13 +40,13 @@ func (c Context) DispatchTable(name string) (string, error) {
 	return b.String(), nil
 }
 
-// parseEntry reads a line of entryLines.
+// parseEntry reads a line of entryLines, whose last field may be missing.
 func parseEntry(line string) *entry {
-	f := strings.Fields(line + " -")
+	f := strings.Fields(line)
 	dtypes, _ := strconv.ParseUint(f[7], 0, 32)
 	e := &entry{f[0], f[1], f[2], f[3], f[4] == "true", f[5] == "true", f[6] == "true", uint32(dtypes), ""}
-	if len(f) > entryFields {
-		e.cuda = f[entryFields-1]
+	if len(f) > 8 {
+		e.cuda = f[8]
 	}
 	return e
 }
