@@ -23,6 +23,9 @@ NUMBERS = {
     "F64": 28,
     "BF16": 30,
 }
+# Types whose blocks can only be loaded.
+NUMBERS |= {"Q8_1": 9, "Q3_K": 11, "Q8_K": 15, "IQ2_XXS": 16, "IQ2_XS": 17, "IQ3_XXS": 18, "IQ1_S": 19, "IQ4_NL": 20, "IQ3_S": 21}
+NUMBERS |= {"IQ2_S": 22, "IQ4_XS": 23, "IQ1_M": 29, "TQ1_0": 34, "TQ2_0": 35, "MXFP4": 39}
 BLOCKS = {
     "Q4_0": (32, 18),
     "Q4_1": (32, 20),

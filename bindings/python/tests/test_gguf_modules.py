@@ -200,3 +200,10 @@ def test_layers_that_cannot_be_exported():
     plain = nn.Linear(256, 3, bias=False)
     plain.weight = nn.Parameter(weight.dequantize())
     assert torch.allclose(torch.export.export(plain, (x,)).module()(x), plain(x))
+
+
+@pytest.mark.parametrize("kind", sorted(gguf._SIZES))
+def test_shapes_of_blocks_are_those_of_the_file(kind):
+    values, size = gguf._SIZES[kind]
+    found = gguf.load(files.file_of({"x": (kind, (2, 3 * values), bytes(6 * size)), "y": ("I8", (1,), b"\1")}))
+    assert found["x"].shape == (2, 3 * values) and found["x"].blocks.shape == (2, 3 * size) and found["y"].tolist() == [1]
