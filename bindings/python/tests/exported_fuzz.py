@@ -1,17 +1,19 @@
 """Loads and runs mutated exported programs: exported_fuzz.py COUNT [SEED] [FILE...]. Every mutation is an error or a run; prints their numbers.
 
-A crash ends the process, and a load or run of more than 10 seconds with the stacks of its threads. Files are archives of small programs; without
-any, programs with all kinds of nodes are generated.
+A crash ends the process. So does a load or run that takes more than a second of processor time, and a load that takes more memory than 16 times the
+file and 4 MB. The last mutation is in the file /tmp/exported_fuzz.SEED. Files are archives of small programs; without any, programs with all kinds
+of nodes are generated.
 """
 
+import contextlib
 import copy
 import faulthandler
 import io
 import json
 import pathlib
 import random
-import resource
 import sys
+import time
 import zipfile
 
 import exported_writer as w
@@ -146,27 +148,50 @@ def arguments(program):
 ERRORS = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OSError, KeyError)
 
 
+def peak():
+    """Returns the largest resident memory in bytes since reset_peak."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM"))
+
+
+def reset_peak():
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+@contextlib.contextmanager
+def limited(what):
+    """Ends the process if the body takes more than a second of processor time, or does not end."""
+    faulthandler.dump_traceback_later(60, exit=True)
+    begin = time.process_time()
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        took = time.process_time() - begin
+        if took > 1:
+            sys.exit(f"{what} took {took:.1f} s")
+
+
 def attempt(data):
     """Loads and runs a program; returns how far it came."""
     source = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.zeros(0, dtype=torch.uint8)
-    faulthandler.dump_traceback_later(10, exit=True)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    reset_peak()
+    before = peak()
     try:
-        program = Program(source)
+        with limited("a load"):
+            program = Program(source)
     except ERRORS:
         return "rejected"
     finally:
-        faulthandler.cancel_dump_traceback_later()
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-        if grown > 16 * len(data) + (16 << 20):
+        grown = peak() - before
+        if grown > 16 * len(data) + (4 << 20):
             sys.exit(f"a file of {len(data)} bytes took {grown} bytes of memory")
-    faulthandler.dump_traceback_later(10, exit=True)
     try:
-        program.run(*arguments(program))
+        with limited("a run"):
+            program.run(*arguments(program))
     except ERRORS:
         return "failed"
-    finally:
-        faulthandler.cancel_dump_traceback_later()
     return "ran"
 
 

@@ -6,7 +6,7 @@ import ctypes
 import io
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from ctypes import POINTER, byref, c_char_p, c_int32, c_int64, c_void_p
 from typing import Any
 
@@ -189,6 +189,27 @@ class ExportedProgram:
         """The tensors that are neither parameters nor persistent buffers."""
         names = self._list_unsaved()
         return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape == "constant" or x.name in names}
+
+    def run_decompositions(
+        self, decomp_table: dict[Any, Callable[..., Any]] | None = None, decompose_custom_triton_ops: bool = False
+    ) -> ExportedProgram:
+        """Returns a program of simpler operators with the same results, which has copies of the weights.
+
+        Without a table, operators become those of Core ATen IR where libtensor has a decomposition. `decomp_table` is a dict from overloads to
+        functions that call other operators, such as a changed `default_decompositions()`; with an empty one, operators stay as they are. Operators
+        that write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the graph.
+        `decompose_custom_triton_ops` is accepted for compatibility with PyTorch, and not used.
+
+        >>> silu = torch.export.export(torch.nn.SiLU(), (torch.ones(2),))
+        >>> list(silu.run_decompositions().operators)
+        ['torch.ops.aten.mul.Tensor', 'torch.ops.aten.sigmoid.default']
+        """
+        from .decompose import decompose
+        from .writer import write_archive
+
+        text = decompose(self._text, decomp_table)
+        tensors = {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state)}
+        return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, self._samples))), text, self._samples)
 
     @property
     def range_constraints(self) -> dict[str, tuple[int | None, int | None]]:

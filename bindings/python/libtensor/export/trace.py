@@ -314,11 +314,11 @@ def find_factor(known: Sequence[int], vector: Sequence[int]) -> int | None:
 class Unifier:
     """Replaces the numbers of the first recording that differ in the others by nodes that compute them from sizes of earlier values."""
 
-    def __init__(self, recordings: list[Recording]) -> None:
+    def __init__(self, recordings: list[Recording], numbers: dict[tuple[int, ...], Node]) -> None:
         self.recordings = recordings
         self.graph = recordings[0].graph
         self.known: dict[tuple[int, ...], tuple[int, int]] = {}  # the node and the dimension of sizes, by their values in each recording
-        self.made: dict[tuple[int, ...], Node] = {}
+        self.made = dict(numbers)
 
     def learn(self, at: int) -> None:
         """Makes the sizes of a node's value available."""
@@ -422,8 +422,10 @@ def have_same_constants(one: Recording, two: Recording) -> bool:
     return all(a.data_ptr() == b.data_ptr() or (a.shape == b.shape and a.dtype == b.dtype and is_close(a, b)) for a, b in pairs)
 
 
-def unify(recordings: list[Recording]) -> Recording:
-    """Returns a recording whose graph holds for every size. Raises NotImplementedError if the operators depend on the sizes."""
+def unify(recordings: list[Recording], numbers: dict[tuple[int, ...], Node] | None = None) -> Recording:
+    """Returns a recording whose graph holds for every size. Raises NotImplementedError if the operators depend on the sizes.
+
+    `numbers` are placeholders of numbers, by their values in each recording."""
     first = recordings[0]
     for other in recordings[1:]:
         for a, b in itertools.zip_longest(first.nodes, other.nodes):
@@ -440,5 +442,5 @@ def unify(recordings: list[Recording]) -> Recording:
                 "make it with an operator: torch.full((), x.size(0)) or torch.arange"
             )
     if len(recordings) > 1:
-        Unifier(recordings).run()
+        Unifier(recordings, numbers or {}).run()
     return first

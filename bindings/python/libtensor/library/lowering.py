@@ -81,6 +81,7 @@ PLAIN = frozenset(
         "allclose",
         "equal",
         "is_same_size",
+        "get_default_dtype",
         "result_type",
     ]
 )

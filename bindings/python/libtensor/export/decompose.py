@@ -1,0 +1,130 @@
+"""ExportedProgram.run_decompositions(): programs of Core ATen operators, without mutation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..library.core_table_nn import TABLE
+from .functionalize import find_written, functionalize
+from .lowering import Lowering, Table, find_operator, list_names, replace_names
+
+__all__ = ["CustomDecompTable", "decompose", "default_decompositions"]
+
+INLINED = {"torch.ops.higher_order.wrap_with_set_grad_enabled": 1, "torch.ops.higher_order.wrap_with_autocast": 4}  # where their graph is
+ALIASES = ["contiguous.default", "flatten.using_ints", "ravel.default", "reshape.default", "reshape_as.default", "to.device", "to.dtype"]
+ALIASES += ["to.dtype_layout", "to.other", "type_as.default"]
+KEPT = ("_assert", "sym_constrain", "with_effects")  # the beginnings of names of operators that are called for their effects
+
+
+class CustomDecompTable(dict[Any, Callable[..., Any]]):
+    """Decompositions by operator. A function has the operator's parameters and calls others; the operator stays whole where it returns
+    NotImplemented. Removing an operator keeps it whole."""
+
+    def copy(self) -> CustomDecompTable:
+        """Returns a copy of the table."""
+        return CustomDecompTable(self)
+
+    def materialize(self) -> dict[Any, Callable[..., Any]]:
+        """Returns the decompositions as a dict."""
+        return dict(self)
+
+
+def default_decompositions() -> CustomDecompTable:
+    """Returns the decompositions that run_decompositions() uses: those of the operators that are not in Core ATen IR.
+
+    >>> table = torch.export.default_decompositions()
+    >>> del table[torch.ops.aten.linear.default]  # which stays whole
+    >>> linear = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),))
+    >>> list(linear.run_decompositions(table).operators)
+    ['torch.ops.aten.linear.default']
+    """
+    return CustomDecompTable({find_operator(f"torch.ops.aten.{name}"): function for name, function in TABLE.items()})
+
+
+def walk_nodes(graph: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields the nodes of a graph and of the graphs of its control flow."""
+    for node in graph["nodes"]:
+        yield node
+        for x in node["inputs"]:
+            if "as_graph" in x["arg"]:
+                yield from walk_nodes(x["arg"]["as_graph"]["graph"])
+
+
+def list_all_names(graph: dict[str, Any]) -> set[str]:
+    """Returns the names of all values of a graph and of the graphs of its control flow."""
+    names = set(list_names([graph["inputs"], graph["outputs"]]))
+    for node in walk_nodes(graph):
+        names.update(list_names([x["arg"] for x in node["inputs"]]), list_names(node["outputs"]))
+    return names
+
+
+def inline(lowering: Lowering, graph: dict[str, Any]) -> None:
+    """Replaces calls of graphs under no_grad or autocast by the nodes of these graphs."""
+    made: list[dict[str, Any]] = []
+    renamed: dict[str, str] = {}
+    for node in graph["nodes"]:
+        node["inputs"] = replace_names(node["inputs"], renamed)
+        for x in node["inputs"]:
+            if "as_graph" in x["arg"]:
+                inline(lowering, x["arg"]["as_graph"]["graph"])
+        at = INLINED.get(node["target"])
+        if at is None:
+            made.append(node)
+            continue
+        inner = node["inputs"][at]["arg"]["as_graph"]["graph"]
+        names = dict(zip(list_names(inner["inputs"]), list_names([x["arg"] for x in node["inputs"][at + 1 :]]), strict=True))
+        for part in inner["nodes"]:
+            names |= {name: lowering.name(name) for name in list_names(part["outputs"])}
+            for key in ("inputs", "outputs"):
+                part[key] = replace_names(part[key], names)
+            made.append(part)
+        for kind in ("tensor_values", "sym_int_values", "sym_float_values", "sym_bool_values"):
+            graph[kind] |= {names[name]: value for name, value in inner[kind].items() if name in names}
+        renamed |= {name: names[inside] for name, inside in zip(list_names(node["outputs"]), list_names(inner["outputs"]), strict=True)}
+    graph["nodes"] = made
+    graph["outputs"] = replace_names(graph["outputs"], renamed)
+
+
+def remove_unused(graph: dict[str, Any]) -> None:
+    """Removes the nodes whose results nothing uses, and the descriptions of values that do not exist."""
+    used = set(list_names(graph["outputs"]))
+    kept = []
+    for node in reversed(graph["nodes"]):
+        for x in node["inputs"]:
+            if "as_graph" in x["arg"]:
+                remove_unused(x["arg"]["as_graph"]["graph"])
+        parts = node["target"].split(".")
+        is_called_for_effects = parts[1:3] != ["ops", "aten"] or parts[3].startswith(KEPT) or find_written(find_operator(node["target"]))
+        is_pure = parts[0] != "torch" or not is_called_for_effects
+        results = list(list_names(node["outputs"]))
+        if is_pure and results and not used.intersection(results):
+            continue
+        used.update(list_names([x["arg"] for x in node["inputs"]]))
+        kept.append(node)
+    graph["nodes"] = kept[::-1]
+    known = used | set(list_names([graph["inputs"], *(x["outputs"] for x in kept)]))
+    for kind in ("tensor_values", "sym_int_values"):
+        graph[kind] = {name: value for name, value in graph[kind].items() if name in known}
+
+
+def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
+    """Returns the JSON of a program after decompositions, the default ones for None."""
+    text = copy.deepcopy(text)
+    graph, signature = text["graph_module"]["graph"], text["graph_module"]["signature"]
+    has_writes = any(find_written(find_operator(node["target"])) for node in walk_nodes(graph))
+    lowering = Lowering(text, default_decompositions() if table is None else dict(table), list_all_names(graph), not has_writes)
+    inline(lowering, graph)
+    if has_writes:
+        # Whether these share memory with their argument depends on its dtype and strides: their decompositions decide.
+        lowering.table |= {find_operator(f"torch.ops.aten.{name}"): TABLE[name] for name in ALIASES}
+    lowering.lower(graph)
+    users = [spec for union in signature["output_specs"] for spec in union.values()]
+    for spec, output in zip(users, graph["outputs"], strict=True):
+        spec["arg"] = output["as_tensor"] if "name" in spec["arg"] else output
+    functionalize(lowering, text)
+    remove_unused(graph)
+    text["range_constraints"] |= {name: {"min_val": 0, "max_val": None} for name in lowering.samples.created}
+    text["verifiers"] = ["ATEN"]
+    return text
