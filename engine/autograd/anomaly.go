@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -78,14 +79,14 @@ func (n *Node) checkNan(c dispatch.Context, grads []*tensor.Tensor) error {
 	if !anomaly.on.Load() || !anomaly.nan.Load() {
 		return nil
 	}
-	s := &steps{c: c.Recorded(false)}
+	s := &steps{Builder: build.Builder{C: c.Recorded(false)}}
 	defer s.Close()
 	for i, t := range grads {
 		if t == nil || !backend.Known(t) {
 			continue
 		}
-		found, err := s.Try(func() *tensor.Tensor {
-			return s.Track(s.c.Any(nil, s.Track(s.c.Isnan(s.Track(t.Behind().Plain(), nil))), nil, false))
+		found, err := s.Evaluate(func() *tensor.Tensor {
+			return s.Any(s.Isnan(s.Track(t.Behind().Plain(), nil)), nil, false)
 		})
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/parallel"
@@ -323,9 +324,9 @@ func (n *Node) fitTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype.DTy
 	if grad.DType() == d && slices.Equal(grad.Sizes(), sizes) {
 		return grad, nil
 	}
-	s := &steps{c: c}
+	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
-	fitted, err := s.Try(func() *tensor.Tensor {
+	fitted, err := s.Evaluate(func() *tensor.Tensor {
 		s.Track(grad, nil)
 		fitted := grad
 		if grad.DType().IsComplex() && !d.IsComplex() {
@@ -386,7 +387,7 @@ func (v *Variable) replace(c dispatch.Context, t, before *tensor.Tensor, set int
 	if before == nil {
 		sum, err = first(c, t, grad, create)
 	} else {
-		s := &steps{c: c}
+		s := &steps{Builder: build.Builder{C: c}}
 		defer s.Close()
 		if err := s.use(before, "backward"); err != nil {
 			return false, err

@@ -28,7 +28,7 @@ func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.T
 		return nil, nil
 	}
 	return recordCall(c, name, inputs, outputs, constant, kept, materialize, newContext(data, deleter), func(s *steps, at *context) ([]*tensor.Tensor, error) {
-		return program.Call(s.c, function, data, s.shown(at, len(inputs)), len(inputs))
+		return program.Call(s.C, function, data, s.shown(at, len(inputs)), len(inputs))
 	})
 }
 
@@ -174,7 +174,7 @@ func (s *steps) shown(at *context, operands int) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
 		if places := at.placesAt(operands + k); grad != nil && places != nil {
-			shown[k] = s.Track(gradientOf(s.c, places, grad))
+			shown[k] = s.Track(gradientOf(s.C, places, grad))
 		}
 	}
 	return shown
@@ -188,7 +188,7 @@ func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	if places == nil && grad.Parts() == nil {
 		return grad
 	}
-	return s.Track(placed(s.c, places, grad))
+	return s.Track(placed(s.C, places, grad))
 }
 
 // resultOf returns an error for a result that was written to in place although it may not, and for a result that already requires grad, unless it is a view

@@ -62,7 +62,7 @@ func recordCustom(c dispatch.Context, given, made []*tensor.Tensor, x dispatch.C
 		for i := range saved {
 			saved[i] = s.saved(i)
 		}
-		return derivative.Backward(s.c, s.shown(at, len(given)), saved)
+		return derivative.Backward(s.C, s.shown(at, len(given)), saved)
 	})
 	if err != nil {
 		at.release()

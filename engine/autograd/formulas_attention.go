@@ -3,8 +3,7 @@ package autograd
 import (
 	"math"
 
-	"github.com/libtensor/libtensor/engine/dtype"
-	composed "github.com/libtensor/libtensor/engine/steps"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -13,16 +12,14 @@ import (
 func (s *steps) attentionGradient(grad, query, key, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, i int64) *tensor.Tensor {
 	return s.once(func() []*tensor.Tensor {
 		if !s.record {
-			q, k, v, m, err := s.c.NnAttentionGradient(grad, query, key, value, mask, result, lse, causal, scale, s.wants(0), s.wants(1), s.wants(2), s.wants(3))
+			q, k, v, m, err := s.C.NnAttentionGradient(grad, query, key, value, mask, result, lse, causal, scale, s.wants(0), s.wants(1), s.wants(2), s.wants(3))
 			return []*tensor.Tensor{s.Track(q, err), s.Track(k, nil), s.Track(v, nil), s.Track(m, nil)}
 		}
-		turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Transpose(nil, t, -2, -1)) }
-		product := func(a, b *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Matmul(nil, a, b)) }
-		made := composed.Of(s.c, "nn_scaled_dot_product_attention")
-		defer made.Close()
-		weights := s.Track(made.Return(made.AttentionWeights(query, key, mask, causal, scale)))
+		turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Transpose(t, -2, -1) }
+		product := func(a, b *tensor.Tensor) *tensor.Tensor { return s.Matmul(a, b) }
+		weights := build.AttentionWeights(&s.Builder, query, key, mask, causal, scale)
 		of := product(grad, turned(value))
-		along := s.Track(s.c.Sum(nil, s.mul(of, weights), []int64{-1}, true, dtype.None))
+		along := s.Sum(s.mul(of, weights), []int64{-1}, true)
 		slopes := s.mul(weights, s.sub(of, along))
 		root := math.Sqrt(math.Abs(scale))
 		first, second := s.float(math.Copysign(root, scale)), s.float(root)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -14,7 +15,7 @@ import (
 
 // scaledIdentity are multiples of the identity, one for each matrix of a.
 func (s *steps) scaledIdentity(scale, a *tensor.Tensor) *tensor.Tensor {
-	return s.onDiagonal(s.Track(s.c.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1]), false)))
+	return s.onDiagonal(s.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1])...))
 }
 
 // detGradient returns the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
@@ -38,67 +39,67 @@ func (s *steps) matrices(a *tensor.Tensor) []bool {
 // adjugates returns the adjoints of the adjugates of matrices, times scale, a matrix of one element for each.
 func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 	n := a.Sizes()[a.Dim()-1]
-	lu, pivots, info, err := s.c.LinalgLuFactorEx(nil, nil, nil, a, true, false)
+	lu, pivots, info, err := s.C.LinalgLuFactorEx(nil, nil, nil, a, true, false)
 	s.Track(pivots, nil)
 	s.Track(info, nil)
 	s.Track(lu, err)
 	diagonal := s.diagonalOf(lu)
 	zero := s.isZero(diagonal)
-	_, err = s.c.Add(diagonal, diagonal, s.cast(zero, a.DType()), dtype.FloatScalar(a.DType().Epsilon()))
+	_, err = s.C.Add(diagonal, diagonal, s.cast(zero, a.DType()), dtype.FloatScalar(a.DType().Epsilon()))
 	s.Check(err)
 	// The determinant is unchanged for matrices without a zero pivot.
-	product := s.Track(s.c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None))
-	places := s.Track(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
-	odd := s.Track(s.c.Remainder(nil, s.Track(s.c.Sum(nil, s.Track(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
+	product := s.Prod(diagonal, ops.Int(-1), false)
+	places := s.ArangeStartWith(dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
+	odd := s.Remainder(s.Sum(s.Ne(pivots, places), []int64{-1}, false), s.int(2))
 	det := s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
 	right := s.scaledIdentity(s.mul(s.selected(s.selected(scale, -1, 0), -1, 0), s.conj(det)), a)
-	return s.Track(s.c.LinalgLuSolve(nil, lu, pivots, right, true, true))
+	return s.LinalgLuSolveWith(lu, pivots, right, true, true)
 }
 
 // recordedDetGradient is detGradient by steps that can be differentiated.
 func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
-	if !backend.Known(a) || !s.holds(s.Track(s.c.Any(nil, s.nearlySingular(a, det), nil, false))) {
+	if !backend.Known(a) || !s.holds(s.Any(s.nearlySingular(a, det), nil, false)) {
 		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
 	}
 	if a.Dim() == 2 {
 		return s.singularDetGradient(grad, a, det)
 	}
 	n := a.Sizes()[a.Dim()-1]
-	flat := func(t *tensor.Tensor, sizes ...int64) *tensor.Tensor { return s.Track(s.c.Reshape(t, sizes)) }
+	flat := func(t *tensor.Tensor, sizes ...int64) *tensor.Tensor { return s.Reshape(t, sizes...) }
 	grads, matrices, dets := flat(grad, -1), flat(a, -1, n, n), flat(det, -1)
 	pieces := make([]*tensor.Tensor, dets.Numel())
 	for i := range pieces {
 		of := func(t *tensor.Tensor) *tensor.Tensor { return s.selected(t, 0, int64(i)) }
 		pieces[i] = s.recordedDetGradient(of(grads), of(matrices), of(dets))
 	}
-	return flat(s.Track(s.c.Stack(nil, pieces, 0)), a.Sizes()...)
+	return flat(s.Stack(pieces, 0), a.Sizes()...)
 }
 
 // nearlySingular returns a mask of the matrices with a determinant so small, relative to the product of the row norms (Hadamard's bound), that the
 // inverse has lost half of its digits.
 func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
-	inner := &steps{c: s.c.Recorded(false)}
+	inner := &steps{Builder: build.Builder{C: s.C.Recorded(false)}}
 	defer inner.Close()
-	rows := inner.Track(s.c.LinalgVectorNorm(nil, inner.Track(a.Plain(), nil), dtype.IntScalar(2), []int64{-1}, false, dtype.None))
-	limit := inner.mul(inner.Track(inner.c.Prod(nil, rows, ops.Int(-1), false, dtype.None)), inner.float(100*math.Sqrt(a.DType().Epsilon())))
-	small := inner.Track(inner.c.Le(nil, inner.abs(inner.Track(det.Plain(), nil)), limit))
-	return s.Track(inner.both(small, inner.Track(inner.c.Isfinite(limit))).Alias(), nil)
+	rows := inner.Track(s.C.LinalgVectorNorm(nil, inner.Track(a.Plain(), nil), dtype.IntScalar(2), []int64{-1}, false, dtype.None))
+	limit := inner.mul(inner.Prod(rows, ops.Int(-1), false), inner.float(100*math.Sqrt(a.DType().Epsilon())))
+	small := inner.Le(inner.abs(inner.Track(det.Plain(), nil)), limit)
+	return s.Track(inner.both(small, inner.Isfinite(limit)).Alias(), nil)
 }
 
 // singularDetGradient returns that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the vectors u
 // and v of small singular values, as long as the largest one, [[A, u], [v^H, 0]] is not, and with the last block G of its inverse det A is its
 // determinant times that of G.
 func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
-	plain := &steps{c: s.c.Recorded(false)}
+	plain := &steps{Builder: build.Builder{C: s.C.Recorded(false)}}
 	defer plain.Close()
-	u, values, vh, err := plain.c.LinalgSvd(nil, nil, nil, plain.Track(a.Plain(), nil), true, "")
+	u, values, vh, err := plain.C.LinalgSvd(nil, nil, nil, plain.Track(a.Plain(), nil), true, "")
 	plain.Track(u, nil)
 	plain.Track(vh, nil)
 	plain.Track(values, err)
 	n := a.Sizes()[0]
 	largest := plain.selected(values, 0, 0)
 	least := plain.mul(largest, plain.float(math.Pow(a.DType().Epsilon(), 0.25)))
-	count, err := backend.Item("backward", plain.Track(plain.c.Sum(nil, plain.Track(plain.c.Le(nil, values, least)), nil, false, dtype.None)))
+	count, err := backend.Item("backward", plain.Sum(plain.Le(values, least), nil, false))
 	s.Check(err)
 	k := count.I
 	if k == 0 {
@@ -108,19 +109,19 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	last := func(t *tensor.Tensor, dim int64) *tensor.Tensor { return plain.mul(plain.part(t, dim, n-k, k), length) }
 	zeros := s.filled(0, a.DType(), a.Device(), k, k)
 	bordered := s.joined(0, s.joined(1, a, last(u, 1)), s.joined(1, last(vh, 0), zeros))
-	identity := s.Track(s.c.Eye(nil, n+k, a.DType(), tensor.NoLayout, a.Device()))
+	identity := s.EyeWith(n+k, a.DType(), tensor.NoLayout, a.Device())
 	block := s.part(s.solved(bordered, s.part(identity, 1, n, k), true), 0, n, k)
-	value := s.mul(s.Track(s.c.LinalgDet(nil, bordered)), s.expandedDet(block, k))
-	made, err := AutogradGrad(s.c, []*tensor.Tensor{value}, []*tensor.Tensor{a}, []*tensor.Tensor{grad}, ops.True, true, false, false)
+	value := s.mul(s.LinalgDet(bordered), s.expandedDet(block, k))
+	made, err := AutogradGrad(s.C, []*tensor.Tensor{value}, []*tensor.Tensor{a}, []*tensor.Tensor{grad}, ops.True, true, false, false)
 	return s.TrackAll(made, err)[0]
 }
 
 // expandedDet returns the determinant of a small matrix as a polynomial of its elements (the method of Faddeev and LeVerrier).
 func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
-	power, coefficient := a, s.neg(s.Track(s.c.Trace(a)))
+	power, coefficient := a, s.neg(s.Trace(a))
 	for i := int64(2); i <= n; i++ {
-		power = s.times(a, s.add(power, s.mul(coefficient, s.Track(s.c.Eye(nil, n, a.DType(), tensor.NoLayout, a.Device())))))
-		coefficient = s.div(s.Track(s.c.Trace(power)), s.int(-i))
+		power = s.times(a, s.add(power, s.mul(coefficient, s.EyeWith(n, a.DType(), tensor.NoLayout, a.Device()))))
+		coefficient = s.div(s.Trace(power), s.int(-i))
 	}
 	return either(n%2 == 0, coefficient, s.neg(coefficient))
 }
@@ -136,15 +137,15 @@ func (s *steps) holds(t *tensor.Tensor) bool {
 func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tensor.Tensor {
 	scale := gradLog
 	if a.DType().IsComplex() {
-		turn := s.neg(s.Track(s.c.Imag(s.mul(s.conj(gradSign), sign))))
-		scale = s.Track(s.c.ComplexParts(nil, gradLog, turn))
+		turn := s.neg(s.Imag(s.mul(s.conj(gradSign), sign)))
+		scale = s.ComplexParts(gradLog, turn)
 	}
 	if s.record {
 		return s.solved(s.adjointOf(a), s.scaledIdentity(scale, a), true)
 	}
 	scale = s.column(s.column(scale))
 	return s.inPieces(a, a.DType(), s.matrices(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-		inverse, info, err := s.c.LinalgInvEx(nil, nil, s.adjointOf(part(a)), false)
+		inverse, info, err := s.C.LinalgInvEx(nil, nil, s.adjointOf(part(a)), false)
 		s.Track(info, nil)
 		return s.binary('*', s.Track(inverse, err), part(scale), left)
 	})

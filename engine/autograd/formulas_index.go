@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -17,8 +18,8 @@ import (
 
 // positions returns a tensor of the given sizes with the number of each element.
 func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
-	all := s.Track(s.c.Arange(nil, dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev))
-	return s.Track(s.c.Reshape(all, slices.Clone(sizes)))
+	all := s.ArangeWith(dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev)
+	return s.Reshape(all, slices.Clone(sizes)...)
 }
 
 // allOf is the index item `:`, which selects a whole dimension.
@@ -69,13 +70,13 @@ func recordIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexIt
 // indexed returns a tensor of zeros to which grad is added where an index with tensors leads.
 func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *tensor.Tensor {
 	grad = s.densified(grad)
-	r, err := begin(s.c, "backward", "IndexPutBackward0", nil, grad)
+	r, err := begin(s.C, "backward", "IndexPutBackward0", nil, grad)
 	s.Check(err)
 	defer r.abandon()
 	kept := r.saveIndex("indices", items, r.node != nil)
 	s.Check(r.err)
 	made := s.zerosOf(l)
-	inner := &steps{c: r.c}
+	inner := &steps{Builder: build.Builder{C: r.c}}
 	defer inner.Close()
 	part, indices, repeats := inner.byDimension(made, items)
 	if indices == nil {
@@ -85,7 +86,7 @@ func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *ten
 		s.Check(err)
 	}
 	if r.finish(nil, made) {
-		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.Track(s.c.IndexGet(s.grad(0), s.savedIndex(kept))) }
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.IndexGet(s.grad(0), s.savedIndex(kept)) }
 	}
 	return made
 }
@@ -125,7 +126,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 		basic = append(basic, slices.Repeat([]ops.IndexItem{step}, covers)...)
 		dims += covers
 	}
-	part = s.Track(s.c.IndexGet(t, basic))
+	part = s.IndexGet(t, basic)
 	if !tensors {
 		return part, nil, false
 	}
@@ -194,7 +195,7 @@ func recordIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexIt
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			if i == 1 {
-				return s.Track(s.c.IndexGet(s.grad(0), s.savedIndex(kept)))
+				return s.IndexGet(s.grad(0), s.savedIndex(kept))
 			}
 			return s.blanked(s.grad(0), s.savedIndex(kept))
 		}
@@ -233,7 +234,7 @@ func recordIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.I
 // otherwise sharedPart returns nil for such a part, which is rejected.
 func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
 	if views(items) {
-		if part := s.Track(s.c.IndexGet(self, items)); !tensoriter.SelfOverlaps(part) {
+		if part := s.IndexGet(self, items); !tensoriter.SelfOverlaps(part) {
 			return part, []ops.IndexItem{{Kind: ops.IndexEllipsis}}
 		}
 	}
@@ -244,14 +245,14 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 	for d, size := range self.Sizes() {
 		length += (size - 1) * self.Strides()[d]
 	}
-	places := s.Track(s.c.AsStrided(nil, s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0)))
-	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.Track(s.c.Contiguous(s.Track(s.c.IndexGet(places, items)), shape.Contiguous))}
+	places := s.AsStrided(s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0))
+	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.Contiguous(s.IndexGet(places, items))}
 	if self.Device().Type != device.Meta { // each place once, where the value's gradient is added up
 		mask := s.filled(0, dtype.Bool, self.Device(), length)
-		s.Check(s.c.IndexSetScalar(mask, []ops.IndexItem{at}, dtype.IntScalar(1)))
+		s.Check(s.C.IndexSetScalar(mask, []ops.IndexItem{at}, dtype.IntScalar(1)))
 		at.Tensor = mask
 	}
-	return s.Track(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
+	return s.AsStrided(self, []int64{length}, []int64{1}, ops.Int(self.Offset())), []ops.IndexItem{at}
 }
 
 // setShared assigns to the indexed part of a tensor with overlapping elements. It returns false if the assignment can be recorded as one to self.
@@ -259,9 +260,9 @@ func setShared(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, o
 	if !tensoriter.SelfOverlaps(self) {
 		return false, nil
 	}
-	s := &steps{c: c}
+	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
-	part, err := s.Try(func() (part *tensor.Tensor) {
+	part, err := s.Evaluate(func() (part *tensor.Tensor) {
 		part, items = s.sharedPart(self, items, one)
 		return part
 	})
@@ -274,8 +275,8 @@ func setShared(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, o
 
 // blanked returns t with zeros at an index.
 func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
-	made := s.Track(s.c.Clone(t, shape.Preserve))
-	s.Check(s.c.IndexSetScalar(made, items, dtype.IntScalar(0)))
+	made := s.CloneWith(t, shape.Preserve)
+	s.Check(s.C.IndexSetScalar(made, items, dtype.IntScalar(0)))
 	return made
 }
 
@@ -283,13 +284,13 @@ func (s *steps) maskedSelectGradient(grad *tensor.Tensor, l like, mask *tensor.T
 	sizes, err := shape.Broadcast("backward", l.sizes(), mask.Sizes())
 	s.Check(err)
 	zeros := s.filled(0, l.dtype, l.device, sizes...)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedScatter(out, zeros, mask, grad) })
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.MaskedScatter(out, zeros, mask, grad) })
 }
 
 func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	taken := s.Track(s.c.MaskedSelect(nil, grad, mask))
+	taken := s.MaskedSelect(grad, mask)
 	missing := shape.Product(sizes) - taken.Numel()
-	return s.Track(s.c.Reshape(s.Track(s.c.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0))), sizes))
+	return s.Reshape(s.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0)), sizes...)
 }
 
 // gatherGradient adds the gradients of the gathered elements up; with sparse it returns a COO tensor with an entry for each of them.
@@ -298,7 +299,7 @@ func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *te
 		return s.gatheredEntries(grad, l, dim, index)
 	}
 	zeros := s.zerosOf(l)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.ScatterAdd(out, zeros, dim, index, grad) })
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.ScatterAdd(out, zeros, dim, index, grad) })
 }
 
 // gatheredEntries returns the sparse gradient of gather.
@@ -315,15 +316,15 @@ func (s *steps) gatheredEntries(grad *tensor.Tensor, l like, dim int64, index *t
 				line[i] = 1
 			}
 			line[k] = size
-			at = s.Track(s.c.Expand(s.positions(index.Device(), line...), slices.Clone(index.Sizes()), false))
+			at = s.Expand(s.positions(index.Device(), line...), slices.Clone(index.Sizes())...)
 		}
-		rows[k] = s.Track(s.c.Reshape(at, flat))
+		rows[k] = s.Reshape(at, flat...)
 	}
 	indices := s.filled(0, dtype.Int64, index.Device(), 0, n)
 	if len(rows) > 0 {
-		indices = s.Track(s.c.Stack(nil, rows, 0))
+		indices = s.Stack(rows, 0)
 	}
-	return s.Track(s.c.SparseCooTensor(indices, s.Track(s.c.Reshape(grad, flat)), slices.Clone(l.sizes()), dtype.None, l.device, ops.NoBool))
+	return s.SparseCooTensorWith(indices, s.Reshape(grad, flat...), slices.Clone(l.sizes()), dtype.None, l.device, ops.NoBool)
 }
 
 // along is take_along_dim.
@@ -331,7 +332,7 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	if dim.IsNone() {
 		all := []int64{-1}
 		indices = s.wrapped(indices, self.Numel())
-		return s.Track(s.c.Gather(nil, s.Track(s.c.Reshape(self, all)), 0, s.Track(s.c.Reshape(indices, all)), false))
+		return s.Gather(s.Reshape(self, all...), 0, s.Reshape(indices, all...))
 	}
 	if self.Dim() != indices.Dim() || self.Dim() == 0 {
 		return s.Track(ops.TakeAlongDim(nil, self, indices, dim)) // which returns an error for them
@@ -346,14 +347,14 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
 		sizes := slices.Clone(sizes)
 		sizes[d] = t.Sizes()[d]
-		return s.Track(s.c.Expand(t, sizes, false))
+		return s.Expand(t, sizes...)
 	}
-	return s.Track(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
+	return s.Gather(wide(self), int64(d), wide(indices))
 }
 
 // wrapped returns indices of n elements, with negative ones counted from the end.
 func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
-	negative := func() *tensor.Tensor { return s.Track(s.c.Lt(nil, indices, s.int(0))) }
+	negative := func() *tensor.Tensor { return s.Lt(indices, s.int(0)) }
 	if backend.Known(indices) && !s.anyTrue(negative()) {
 		return indices
 	}
@@ -364,12 +365,12 @@ func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
 // taken returns the gradient of the tensor that elements were taken from.
 func (s *steps) taken(grad, index *tensor.Tensor, l like) *tensor.Tensor {
 	zeros := s.zerosOf(l)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Put(out, zeros, index, grad, true) })
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Put(out, zeros, index, grad, true) })
 }
 
 // scattered returns the gradient of the source of a scatter, which is zero beyond the index.
 func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	taken := s.Track(s.c.Gather(nil, grad, dim, index, false))
+	taken := s.Gather(grad, dim, index)
 	if slices.Equal(taken.Sizes(), sizes) {
 		return taken
 	}
@@ -380,19 +381,19 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 	for d := len(sizes) - 1; d >= 0; d-- {
 		pad = append(pad, 0, sizes[d]-taken.Sizes()[d])
 	}
-	return s.Track(s.c.ConstantPadNd(taken, pad, dtype.IntScalar(0)))
+	return s.ConstantPadNd(taken, pad, dtype.IntScalar(0))
 }
 
 // over returns the index of index_reduce as one of scatter_reduce.
 func (s *steps) over(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Tensor {
 	if len(sizes) == 0 {
-		return s.Track(s.c.Reshape(index, nil))
+		return s.Reshape(index)
 	}
 	d, err := shape.WrapDim("backward", dim, len(sizes))
 	s.Check(err)
 	wide := slices.Repeat([]int64{1}, len(sizes))
 	wide[d] = index.Numel()
-	return s.Track(s.c.Expand(s.Track(s.c.Reshape(index, wide)), sizes, false))
+	return s.Expand(s.Reshape(index, wide...), sizes...)
 }
 
 func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
@@ -421,8 +422,8 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	case "sum":
 		made = grad
 	case "prod":
-		filled := s.Track(s.c.MaskedFill(nil, self, s.isZero(self), s.int(1)))
-		product := s.Track(s.c.ScatterReduce(nil, filled, dim, index, src, reduce, includeSelf))
+		filled := s.MaskedFill(self, s.isZero(self), s.int(1))
+		product := s.ScatterReduceWith(filled, dim, index, src, reduce, includeSelf)
 		made = s.div(s.mul(grad, product), filled)
 	case "mean":
 		made = s.div(grad, s.scatterCount(self, dim, index, src, includeSelf))
@@ -432,7 +433,7 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	if includeSelf {
 		return made
 	}
-	return s.Track(s.c.ScatterValue(nil, made, dim, index, dtype.IntScalar(0)))
+	return s.ScatterValue(made, dim, index, dtype.IntScalar(0))
 }
 
 func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
@@ -442,10 +443,10 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 		return gather(grad)
 	case "prod":
 		zero := s.isZero(src)
-		zeros := gather(s.Track(s.c.ScatterAdd(nil, s.zerosLike(self), dim, index, s.cast(zero, self.DType()))))
+		zeros := gather(s.ScatterAdd(s.zerosLike(self), dim, index, s.cast(zero, self.DType())))
 		alone := s.both(zero, s.eq(zeros, s.int(1)))
-		product := s.Track(s.c.ScatterReduce(nil, self, dim, index, s.Track(s.c.MaskedFill(nil, src, alone, s.int(1))), reduce, includeSelf))
-		others := s.div(gather(s.mul(grad, result)), s.Track(s.c.MaskedFill(nil, src, zero, s.int(1))))
+		product := s.ScatterReduceWith(self, dim, index, s.MaskedFill(src, alone, s.int(1)), reduce, includeSelf)
+		others := s.div(gather(s.mul(grad, result)), s.MaskedFill(src, zero, s.int(1)))
 		return s.where(alone, gather(s.mul(grad, product)), others)
 	case "mean":
 		return gather(s.div(grad, s.scatterCount(self, dim, index, src, includeSelf)))
@@ -459,14 +460,14 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 // scatterCount returns how many values each mean is of.
 func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.Tensor, includeSelf bool) *tensor.Tensor {
 	start := s.filled(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
-	counts := s.Track(s.c.ScatterAdd(nil, start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...)))
-	return s.Track(s.c.MaskedFill(nil, counts, s.isZero(counts), s.int(1)))
+	counts := s.ScatterAdd(start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...))
+	return s.MaskedFill(counts, s.isZero(counts), s.int(1))
 }
 
 // scatterTies returns how many values each extreme is shared by.
 func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *tensor.Tensor) *tensor.Tensor {
 	equal := s.eq(src, s.scattered(result, dim, index, src.Sizes()))
-	return s.Track(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
+	return s.ScatterAdd(s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType()))
 }
 
 // recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the initial
@@ -508,25 +509,25 @@ func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string,
 func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Tensor) *tensor.Tensor {
 	ends, first := offsets, int64(0) // the ends of segments, and the number of positions before the first one
 	if lengths != nil {
-		ends, first = s.Track(s.c.Cumsum(nil, lengths, -1, dtype.Int64)), 1
+		ends, first = s.CumsumWith(lengths, -1, dtype.Int64), 1
 	}
 	at := ends.Dim() - 1
-	places := s.Track(s.c.Arange(nil, dtype.IntScalar(data.Sizes()[at]), ends.DType(), tensor.NoLayout, data.Device()))
-	places = s.Track(s.c.Contiguous(s.Track(s.c.Expand(places, data.Sizes()[:at+1], false)), shape.Contiguous))
-	number := s.add(s.Track(s.c.Searchsorted(nil, ends, places, false, true, "", nil)), s.int(first))
+	places := s.ArangeWith(dtype.IntScalar(data.Sizes()[at]), ends.DType(), tensor.NoLayout, data.Device())
+	places = s.Contiguous(s.Expand(places, data.Sizes()[:at+1]...))
+	number := s.add(s.SearchsortedWith(ends, places, false, true, "", nil), s.int(first))
 	for number.Dim() < data.Dim() {
-		number = s.Track(s.c.Unsqueeze(nil, number, -1))
+		number = s.Unsqueeze(number, -1)
 	}
-	number = s.Track(s.c.Expand(number, data.Sizes(), false))
+	number = s.Expand(number, data.Sizes()...)
 	around := make([]int64, 2*(data.Dim()-at)) // one position before the segments and one after them
 	around[len(around)-2], around[len(around)-1] = 1, 1
 	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, int64(at), number, data.Sizes()) }
 	padded := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Track(s.c.ConstantPadNd(t, around, dtype.IntScalar(0)))
+		return s.ConstantPadNd(t, around, dtype.IntScalar(0))
 	}
-	is := s.Track(s.c.LogicalOr(nil, s.eq(data, gather(padded(result))), s.Track(s.c.Isnan(data))))
+	is := s.LogicalOr(s.eq(data, gather(padded(result))), s.Isnan(data))
 	none := s.zerosLike(padded(grad))
-	ties := s.Track(s.c.ScatterAdd(nil, none, int64(at), number, s.cast(is, data.DType())))
-	ties = s.Track(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // the initial value is the extreme of the segment
+	ties := s.ScatterAdd(none, int64(at), number, s.cast(is, data.DType()))
+	ties = s.MaskedFill(ties, s.isZero(ties), s.int(1)) // the initial value is the extreme of the segment
 	return s.where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
 }

@@ -14,38 +14,38 @@ import (
 // of the Cholesky decomposition (2016), S. F. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions (2010), and
 // G. Golub, V. Pereyra, The differentiation of pseudo-inverses (1973).
 
-func (s *steps) times(a, b *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Matmul(nil, a, b)) }
+func (s *steps) times(a, b *tensor.Tensor) *tensor.Tensor { return s.Matmul(a, b) }
 
 func (s *steps) lower(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
-	return s.Track(s.c.Tril(nil, t, diagonal))
+	return s.Tril(t, diagonal)
 }
 
 func (s *steps) upper(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
-	return s.Track(s.c.Triu(nil, t, diagonal))
+	return s.Triu(t, diagonal)
 }
 
 func (s *steps) triangular(a, b *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
-	return s.Track(s.c.LinalgSolveTriangular(nil, a, b, upper, left, unit))
+	return s.LinalgSolveTriangularWith(a, b, upper, left, unit)
 }
 
 // solved returns the X of A X = B, whatever A is.
 func (s *steps) solved(a, b *tensor.Tensor, left bool) *tensor.Tensor {
-	x, info, err := s.c.LinalgSolveEx(nil, nil, a, b, left, false)
+	x, info, err := s.C.LinalgSolveEx(nil, nil, a, b, left, false)
 	s.Track(info, nil)
 	return s.Track(x, err)
 }
 
 func (s *steps) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.Diagonal(t, 0, -2, -1))
+	return s.Diagonal(t, 0, -2, -1)
 }
 
 // column and row are a vector, or each of a batch, as matrices.
-func (s *steps) column(t *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Unsqueeze(nil, t, -1)) }
-func (s *steps) row(t *tensor.Tensor) *tensor.Tensor    { return s.Track(s.c.Unsqueeze(nil, t, -2)) }
+func (s *steps) column(t *tensor.Tensor) *tensor.Tensor { return s.Unsqueeze(t, -1) }
+func (s *steps) row(t *tensor.Tensor) *tensor.Tensor    { return s.Unsqueeze(t, -2) }
 
 // onDiagonal returns matrices that are zero off the diagonal.
 func (s *steps) onDiagonal(t *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.DiagEmbed(t, 0, -2, -1))
+	return s.DiagEmbed(t, 0, -2, -1)
 }
 
 // plus returns a sum of which parts may be missing.
@@ -61,12 +61,12 @@ func (s *steps) plus(a, b *tensor.Tensor) *tensor.Tensor {
 
 // firsts returns the part of t before position n along dim, and rest the part from n on.
 func (s *steps) firsts(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
-	return s.Track(s.c.Narrow(t, dim, 0, n))
+	return s.Narrow(t, dim, 0, n)
 }
 
 func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	size := t.Sizes()[int64(t.Dim())+dim]
-	return s.Track(s.c.Narrow(t, dim, n, size-n))
+	return s.Narrow(t, dim, n, size-n)
 }
 
 // has reports whether result i has a gradient; check it before an undefined one is replaced by zeros.
@@ -90,7 +90,7 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 	k := min(m, n)
 	p := s.permutationOf(lu, pivots, m)
 	square := s.firsts(s.firsts(lu, -2, k), -1, k)
-	lower := s.add(s.lower(square, -1), s.Track(s.c.Eye(nil, k, lu.DType(), tensor.NoLayout, lu.Device())))
+	lower := s.add(s.lower(square, -1), s.EyeWith(k, lu.DType(), tensor.NoLayout, lu.Device()))
 	upper := s.upper(square, 0)
 	corner := s.firsts(s.firsts(grad, -2, k), -1, k)
 	inner := s.times(s.adjointOf(lower), s.lower(corner, -1))
@@ -115,7 +115,7 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 }
 
 func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor {
-	p, l, u, err := s.c.LuUnpack(nil, nil, nil, lu, pivots, false, true)
+	p, l, u, err := s.C.LuUnpack(nil, nil, nil, lu, pivots, false, true)
 	s.Track(l, nil)
 	s.Track(u, nil)
 	return s.Track(p, err)
@@ -123,7 +123,7 @@ func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor
 
 // choleskySolveGradient and choleskyInverseGradient are in the factor L of A = L L^H, all of whose elements count, as in PyTorch.
 func (s *steps) choleskySolveGradient(grad, l, x *tensor.Tensor, upper bool) *tensor.Tensor {
-	inner := s.times(s.Track(s.c.CholeskySolve(nil, grad, l, upper)), s.adjointOf(x))
+	inner := s.times(s.CholeskySolve(grad, l, upper), s.adjointOf(x))
 	return s.besideFactor(s.add(inner, s.adjointOf(inner)), l, upper)
 }
 
@@ -143,7 +143,7 @@ func (s *steps) besideFactor(inner, l *tensor.Tensor, upper bool) *tensor.Tensor
 func (s *steps) solveGradientOfB(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
 	solved := s.solvedBack(grad, a, x, left)
 	if x.Dim() < a.Dim() {
-		return s.Track(s.c.SqueezeDim(nil, solved, -1))
+		return s.SqueezeDim(solved, -1)
 	}
 	return solved
 }
@@ -228,7 +228,7 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 	inner = s.add(inner, s.adjointOf(s.upper(inner, 1)))
 	// Of the diagonal, the real part counts.
 	if inner.DType().IsComplex() {
-		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.Track(s.c.Imag(s.diagonalOf(inner))), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
+		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.Imag(s.diagonalOf(inner)), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
 	}
 	made = s.plus(made, s.times(q, inner))
 	return s.triangular(s.adjointOf(r), made, false, false, false)
@@ -237,15 +237,15 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 // reflections returns the vectors v of reflections 1 - tau v v^H, in columns.
 func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
-	return s.add(s.lower(input, -1), s.Track(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
+	return s.add(s.lower(input, -1), s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device()))
 }
 
 // householderOf returns the first columns of a product of reflections. Adding zeros computed from input makes the result depend on it even without
 // reflections.
 func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
-	ones := s.Track(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device()))
-	ones = s.Track(s.c.Expand(ones, slices.Clone(input.Sizes()), false))
+	ones := s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device())
+	ones = s.Expand(ones, slices.Clone(input.Sizes())...)
 	return s.reflected(s.reflections(input), tau, s.add(ones, s.upper(s.lower(input, -1), 0)), false)
 }
 
@@ -267,8 +267,8 @@ func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Te
 		if !adjoint {
 			i = count - 1 - i
 		}
-		column := s.Track(s.c.Narrow(v, -1, i, 1))
-		scale := s.column(s.Track(s.c.Narrow(tau, -1, i, 1)))
+		column := s.Narrow(v, -1, i, 1)
+		scale := s.column(s.Narrow(tau, -1, i, 1))
 		other = s.sub(other, s.times(s.mul(column, scale), s.times(s.adjointOf(column), other)))
 	}
 	return other
@@ -280,7 +280,7 @@ func (s *steps) hermitian(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // lyapunovOf returns the X of H X + X H = G.
-func (s *steps) lyapunovOf(h, g *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Lyapunov(h, g)) }
+func (s *steps) lyapunovOf(h, g *tensor.Tensor) *tensor.Tensor { return s.Lyapunov(h, g) }
 
 func (s *steps) lyapunovGradient(grad, h, x *tensor.Tensor) *tensor.Tensor {
 	inner, turned := s.lyapunovOf(h, grad), s.adjointOf(x)
@@ -309,7 +309,7 @@ func (s *steps) polarGradient(hasU, hasH bool, gradU, gradH, a, u, h *tensor.Ten
 func (s *steps) apart(values *tensor.Tensor) *tensor.Tensor {
 	differences := s.sub(s.row(values), s.column(values))
 	n := values.Sizes()[values.Dim()-1]
-	return s.add(differences, s.Track(s.c.Eye(nil, n, values.DType(), tensor.NoLayout, values.Device())))
+	return s.add(differences, s.EyeWith(n, values.DType(), tensor.NoLayout, values.Device()))
 }
 
 // emptied returns t with a diagonal of zeros.
@@ -326,10 +326,10 @@ func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
 			diagonal = s.plus(diagonal, s.diagonalOf(t))
 		}
 	}
-	if s.Err != nil || !diagonal.DType().IsComplex() || !backend.Known(diagonal) {
+	if !diagonal.DType().IsComplex() || !backend.Known(diagonal) {
 		return
 	}
-	turned := s.Track(s.c.Gt(nil, s.Track(s.c.Abs(nil, s.Track(s.c.Imag(diagonal)))), s.float(1e-2)))
+	turned := s.Gt(s.Abs(s.Imag(diagonal)), s.float(1e-2))
 	if s.anyTrue(turned) {
 		s.Check(status.Runtimef("%s_backward: the vectors of complex matrices are unique up to multiplication by e^{i phi}; the specified loss function depends on this phase, so it is ill-defined", op))
 	}
@@ -418,19 +418,19 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 
 // eigvalshOf, eigvalsOf and svdvalsOf are values with the vectors that their derivatives need.
 func (s *steps) eigvalshOf(self *tensor.Tensor, uplo string) *tensor.Tensor {
-	values, vectors, err := s.c.LinalgEigh(nil, nil, self, uplo)
+	values, vectors, err := s.C.LinalgEigh(nil, nil, self, uplo)
 	s.Track(vectors, nil)
 	return s.Track(values, err)
 }
 
 func (s *steps) eigvalsOf(self *tensor.Tensor) *tensor.Tensor {
-	values, vectors, err := s.c.LinalgEig(nil, nil, self)
+	values, vectors, err := s.C.LinalgEig(nil, nil, self)
 	s.Track(vectors, nil)
 	return s.Track(values, err)
 }
 
 func (s *steps) svdvalsOf(a *tensor.Tensor) *tensor.Tensor {
-	u, values, vh, err := s.c.LinalgSvd(nil, nil, nil, a, false, "")
+	u, values, vh, err := s.C.LinalgSvd(nil, nil, nil, a, false, "")
 	s.Track(u, nil)
 	s.Track(vh, nil)
 	return s.Track(values, err)
@@ -475,7 +475,7 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 		made = s.plus(made, s.neg(s.restGradient(gradRest, a, b, x)))
 	}
 	if vector && made != nil {
-		return s.Track(s.c.SqueezeDim(nil, made, -1))
+		return s.SqueezeDim(made, -1)
 	}
 	return made
 }
@@ -486,7 +486,7 @@ func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
 }
 
 func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.LinalgPinv(nil, a, nil, nil, false))
+	return s.LinalgPinv(a)
 }
 
 // matrixExpGradient returns a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
@@ -494,7 +494,7 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	n, _ := shape.Matrix(self.Sizes())
 	turned := s.adjointOf(self)
 	blocks := s.joined(-2, s.joined(-1, turned, grad), s.joined(-1, s.zerosLike(turned), turned))
-	made := s.Track(s.c.LinalgMatrixExp(blocks))
+	made := s.LinalgMatrixExp(blocks)
 	return s.rest(s.firsts(made, -2, n), -1, n)
 }
 
@@ -506,14 +506,14 @@ func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVecto
 	}
 	var made *tensor.Tensor
 	if hasVectors {
-		all, every, err := s.c.LinalgEigh(nil, nil, s.hermitian(a), "L")
+		all, every, err := s.C.LinalgEigh(nil, nil, s.hermitian(a), "L")
 		all, every = s.Track(all, err), s.Track(every, nil)
 		inner := s.times(s.adjointOf(every), gradVectors)
 		apart := s.sub(s.row(values), s.column(all))
 		// A vector's own part, of which there is no change, is the one whose eigenvalue is nearest.
-		nearest := s.Track(s.c.Argmin(nil, s.abs(apart), -2, true))
+		nearest := s.Argmin(s.abs(apart), -2, true)
 		put := func(t *tensor.Tensor, v int64) *tensor.Tensor {
-			return s.Track(s.c.ScatterValue(nil, t, -2, nearest, dtype.IntScalar(v)))
+			return s.ScatterValue(t, -2, nearest, dtype.IntScalar(v))
 		}
 		made = s.times(s.times(every, s.div(put(inner, 0), put(apart, 1))), s.adjointOf(vectors))
 	}

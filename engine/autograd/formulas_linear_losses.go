@@ -18,18 +18,18 @@ func (s *steps) linearLossesGradient(grad, self, linear, target, bias, weight *t
 			l.rows = min(rows, n-l.at)
 			of := s.aside(l.ofLogits)
 			if s.wants(0) {
-				ofSelf = append(ofSelf, s.Track(s.c.Matmul(nil, of, linear)))
+				ofSelf = append(ofSelf, s.Matmul(of, linear))
 			}
 			if s.wants(1) {
 				ofLinear = s.summed(ofLinear, s.aside(func(s *steps) *tensor.Tensor {
-					return s.cast(s.Track(s.c.Matmul(nil, s.Track(s.c.Transpose(nil, of, 0, 1)), l.part(s, self))), self.DType().Compute())
+					return s.cast(s.Matmul(s.Transpose(of, 0, 1), l.part(s, self)), self.DType().Compute())
 				}))
 			}
 			if s.wants(2) {
 				ofTarget = append(ofTarget, s.aside(l.ofTarget))
 			}
 			if s.wants(3) {
-				ofBias = s.summed(ofBias, s.Track(s.c.Sum(nil, of, []int64{0}, false, self.DType().Compute())))
+				ofBias = s.summed(ofBias, s.SumWith(of, []int64{0}, false, self.DType().Compute()))
 			}
 			s.Drop(of)
 		}
@@ -47,7 +47,7 @@ func (s *steps) endToEnd(parts []*tensor.Tensor) *tensor.Tensor {
 	if parts == nil {
 		return nil
 	}
-	return s.Track(s.c.Cat(nil, parts, 0))
+	return s.Cat(parts, 0)
 }
 
 // summed adds t to before and releases both.
@@ -68,18 +68,18 @@ type linearLosses struct {
 }
 
 func (l *linearLosses) part(s *steps, t *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.Narrow(t, 0, l.at, l.rows))
+	return s.Narrow(t, 0, l.at, l.rows)
 }
 
 // given returns the gradient of the losses, as a column.
 func (l *linearLosses) given(s *steps) *tensor.Tensor {
-	return s.Track(s.c.Unsqueeze(nil, l.part(s, l.grad), 1))
+	return s.Unsqueeze(l.part(s, l.grad), 1)
 }
 
 // logs returns the logarithms of the probabilities of classes.
 func (l *linearLosses) logs(s *steps) *tensor.Tensor {
-	logits := s.Track(s.c.NnLinear(nil, l.part(s, l.self), l.linear, l.bias))
-	return s.Track(s.c.LogSoftmax(nil, logits, 1, dtype.None))
+	logits := s.NnLinear(l.part(s, l.self), l.linear, l.bias)
+	return s.LogSoftmax(logits, 1, dtype.None)
 }
 
 // ofLogits returns the gradient of the logits: probabilities less those of the target.
@@ -91,13 +91,13 @@ func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
 		}
 		return s.mul(s.sub(s.mul(likely, s.sumOver(t, 1)), t), g)
 	}
-	valid := s.Track(s.c.Ne(nil, t, s.int(l.left)))
+	valid := s.Ne(t, s.int(l.left))
 	index := s.where(valid, t, s.int(0))
 	if l.weight != nil {
-		g = s.mul(g, s.Track(s.c.Unsqueeze(nil, s.Track(s.c.IndexSelect(nil, l.weight, 0, index)), 1)))
+		g = s.mul(g, s.Unsqueeze(s.IndexSelect(l.weight, 0, index), 1))
 	}
-	g = s.where(s.Track(s.c.Unsqueeze(nil, valid, 1)), g, s.int(0))
-	return s.Track(s.c.ScatterAdd(nil, s.mul(likely, g), 1, s.Track(s.c.Unsqueeze(nil, index, 1)), s.neg(g)))
+	g = s.where(s.Unsqueeze(valid, 1), g, s.int(0))
+	return s.ScatterAdd(s.mul(likely, g), 1, s.Unsqueeze(index, 1), s.neg(g))
 }
 
 // ofTarget returns the gradient of probabilities.

@@ -19,7 +19,7 @@ func (s *steps) stored(v float64, t *tensor.Tensor) float64 {
 	return tensor.Rounded(t.DType(), dtype.FloatScalar(v)).Float()
 }
 
-func (s *steps) sigmoid(t *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Sigmoid(nil, t)) }
+func (s *steps) sigmoid(t *tensor.Tensor) *tensor.Tensor { return s.Sigmoid(t) }
 
 // The derivatives of activations, in operators that have derivatives themselves.
 
@@ -32,7 +32,7 @@ func (s *steps) geluSlope(self *tensor.Tensor, approximate string) *tensor.Tenso
 	square := s.mul(self, self)
 	if approximate != "tanh" {
 		density := s.mul(s.exp(s.mul(square, s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
-		return s.add(s.Track(s.c.SpecialNdtr(nil, self)), s.mul(self, density))
+		return s.add(s.SpecialNdtr(self), s.mul(self, density))
 	}
 	unit := s.float(math.Sqrt(8 / math.Pi))
 	cubic := func(factor float64) *tensor.Tensor {
@@ -43,7 +43,7 @@ func (s *steps) geluSlope(self *tensor.Tensor, approximate string) *tensor.Tenso
 }
 
 func (s *steps) mishSlope(self *tensor.Tensor) *tensor.Tensor {
-	y := s.Track(s.c.Tanh(nil, s.Track(s.c.NnSoftplus(nil, self, 1, math.Inf(1)))))
+	y := s.Tanh(s.NnSoftplus(self, 1, math.Inf(1)))
 	return s.add(y, s.mul(s.mul(self, s.sigmoid(self)), s.sub(s.int(1), s.mul(y, y))))
 }
 
@@ -83,7 +83,7 @@ func (s *steps) touched(grad, t *tensor.Tensor) *tensor.Tensor {
 
 // padGradient returns the gradient of a padding. With create_graph it depends on self in the graph, except for circular padding.
 func (s *steps) padGradient(grad, self *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
-	made := s.Track(s.c.NnPadGradient(grad, pad, mode))
+	made := s.NnPadGradient(grad, pad, mode)
 	if mode == "circular" {
 		return made
 	}
@@ -92,28 +92,28 @@ func (s *steps) padGradient(grad, self *tensor.Tensor, pad []int64, mode string)
 
 // channelUnshuffle puts channels back that are taken from each of several groups in turn.
 func (s *steps) channelUnshuffle(t *tensor.Tensor, groups int64) *tensor.Tensor {
-	return s.Track(s.c.ChannelShuffle(t, max(t.Sizes()[1], groups)/groups))
+	return s.ChannelShuffle(t, max(t.Sizes()[1], groups)/groups)
 }
 
 // embeddingGradient sums the gradients of rows at their indices; the row of padding gets none.
 func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, padding int64, byFrequency, sparse bool) *tensor.Tensor {
-	at := s.cast(s.Track(s.c.Reshape(indices, []int64{-1})), dtype.Int64)
-	rows := s.Track(s.c.Reshape(grad, []int64{at.Numel(), sizes[1]}))
+	at := s.cast(s.Reshape(indices, -1), dtype.Int64)
+	rows := s.Reshape(grad, at.Numel(), sizes[1])
 	if byFrequency {
 		counts := s.filled(0, grad.DType().Compute(), grad.Device(), sizes[0])
 		ones := s.filled(1, grad.DType().Compute(), grad.Device(), at.Numel())
-		counts = s.Track(s.c.IndexAdd(nil, counts, 0, at, ones, one))
-		rows = s.cast(s.div(rows, s.Track(s.c.Unsqueeze(nil, s.Track(s.c.IndexSelect(nil, counts, 0, at)), 1))), grad.DType())
+		counts = s.IndexAddWith(counts, 0, at, ones, one)
+		rows = s.cast(s.div(rows, s.Unsqueeze(s.IndexSelect(counts, 0, at), 1)), grad.DType())
 	}
 	if !sparse || transformed([]*tensor.Tensor{grad, indices}) {
-		rows = s.only(rows, s.Track(s.c.Unsqueeze(nil, s.Track(s.c.Ne(nil, at, s.int(padding))), 1)))
-		return s.Track(s.c.IndexAdd(nil, s.filled(0, grad.DType(), grad.Device(), sizes...), 0, at, rows, one))
+		rows = s.only(rows, s.Unsqueeze(s.Ne(at, s.int(padding)), 1))
+		return s.IndexAddWith(s.filled(0, grad.DType(), grad.Device(), sizes...), 0, at, rows, one)
 	}
 	if padding >= 0 {
-		kept := s.Track(s.c.Reshape(s.Track(s.c.Nonzero(nil, s.Track(s.c.Ne(nil, at, s.int(padding))))), []int64{-1}))
-		at, rows = s.Track(s.c.IndexSelect(nil, at, 0, kept)), s.Track(s.c.IndexSelect(nil, rows, 0, kept))
+		kept := s.Reshape(s.Nonzero(s.Ne(at, s.int(padding))), -1)
+		at, rows = s.IndexSelect(at, 0, kept), s.IndexSelect(rows, 0, kept)
 	}
-	return s.Track(s.c.SparseCooTensor(s.Track(s.c.Unsqueeze(nil, at, 0)), rows, sizes, dtype.None, grad.Device(), ops.NoBool))
+	return s.SparseCooTensorWith(s.Unsqueeze(at, 0), rows, sizes, dtype.None, grad.Device(), ops.NoBool)
 }
 
 // bagGradient returns the gradient of the matrix whose rows are added up in bags.
@@ -121,35 +121,35 @@ func (s *steps) bagGradient(grad, crow, col, values *tensor.Tensor, sizes []int6
 	if byFrequency {
 		counts := s.filled(0, grad.DType(), grad.Device(), sizes[0])
 		ones := s.filled(1, grad.DType(), grad.Device(), col.Numel())
-		counts = s.Track(s.c.IndexAdd(nil, counts, 0, col, ones, one))
+		counts = s.IndexAddWith(counts, 0, col, ones, one)
 		if values == nil {
 			values = ones
 		}
-		values = s.div(values, s.Track(s.c.IndexSelect(nil, counts, 0, col)))
+		values = s.div(values, s.IndexSelect(counts, 0, col))
 	}
 	if !sparse || transformed([]*tensor.Tensor{grad, col, values}) {
 		return s.csrDenseGradient(grad, crow, col, values, sizes)
 	}
 	rows := s.pick(grad, s.repeated(s.lengths(crow)))
 	if values != nil {
-		rows = s.mul(rows, s.Track(s.c.Unsqueeze(nil, values, 1)))
+		rows = s.mul(rows, s.Unsqueeze(values, 1))
 	}
-	at := s.Track(s.c.Unsqueeze(nil, s.cast(col, dtype.Int64), 0))
-	return s.Track(s.c.SparseCooTensor(at, rows, sizes, dtype.None, grad.Device(), ops.NoBool))
+	at := s.Unsqueeze(s.cast(col, dtype.Int64), 0)
+	return s.SparseCooTensorWith(at, rows, sizes, dtype.None, grad.Device(), ops.NoBool)
 }
 
 // Each of the three tensors of a convolution is a product of the two others: the gradients of one product are the two other products.
 
 func (s *steps) convolutionImages(results, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
-	return s.Track(s.c.NnConvolutionTranspose(results, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
+	return s.NnConvolutionTranspose(results, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format)
 }
 
 func (s *steps) convolutionResults(images, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
-	return s.Track(s.c.NnConvolution(images, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
+	return s.NnConvolution(images, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format)
 }
 
 func (s *steps) convolutionKernels(images, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
-	return s.Track(s.c.NnConvolutionWeight(images, results, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
+	return s.NnConvolutionWeight(images, results, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format)
 }
 
 // sumLeading sums the gradients of rows: over all dimensions but the last.
@@ -161,7 +161,7 @@ func (s *steps) sumLeading(grad *tensor.Tensor) *tensor.Tensor {
 	for d := range dims {
 		dims[d] = int64(d)
 	}
-	return s.Track(s.c.Sum(nil, grad, dims, false, dtype.None))
+	return s.Sum(grad, dims, false)
 }
 
 // channelSums returns the gradient of a bias, summed over all elements of a channel. As in PyTorch, it also depends on the weight in the graph.
@@ -170,9 +170,9 @@ func (s *steps) channelSums(grad, weight *tensor.Tensor) *tensor.Tensor {
 	for d := 2; d < grad.Dim(); d++ {
 		dims = append(dims, int64(d))
 	}
-	sums := s.Track(s.c.Sum(nil, grad, dims, false, dtype.None))
+	sums := s.Sum(grad, dims, false)
 	if weight.Numel() == 0 {
 		return sums
 	}
-	return s.touched(sums, s.Track(s.c.Narrow(s.Track(s.c.Reshape(weight, []int64{-1})), 0, 0, 1)))
+	return s.touched(sums, s.Narrow(s.Reshape(weight, -1), 0, 0, 1))
 }

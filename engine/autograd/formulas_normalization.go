@@ -3,7 +3,6 @@ package autograd
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -14,7 +13,7 @@ func (s *steps) wants(i int) bool { return s.node.edges[i].Node != nil }
 func (s *steps) groupsGradient(grad, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool, i int64) *tensor.Tensor {
 	return s.once(func() []*tensor.Tensor {
 		if !s.record {
-			of, ofWeight, ofBias, err := s.c.NnNormalizeGroupsGradient(grad, self, mean, rstd, weight, examples, groups, channels, centred, s.wants(0), s.wants(1) || s.wants(2))
+			of, ofWeight, ofBias, err := s.C.NnNormalizeGroupsGradient(grad, self, mean, rstd, weight, examples, groups, channels, centred, s.wants(0), s.wants(1) || s.wants(2))
 			return []*tensor.Tensor{s.Track(of, err), s.Track(ofWeight, nil), s.Track(ofBias, nil)}
 		}
 		numbers := []int64{1, groups, channels, 1}
@@ -31,7 +30,7 @@ func (s *steps) channelsGradient(grad, self, mean, rstd, weight, givenMean, give
 	}
 	all := s.once(func() []*tensor.Tensor {
 		if !s.record {
-			of, ofWeight, ofBias, err := s.c.NnNormalizeChannelsGradient(grad, self, mean, rstd, weight, fixed, s.wants(0), s.wants(1) || s.wants(2) || s.wants(3) || s.wants(4))
+			of, ofWeight, ofBias, err := s.C.NnNormalizeChannelsGradient(grad, self, mean, rstd, weight, fixed, s.wants(0), s.wants(1) || s.wants(2) || s.wants(3) || s.wants(4))
 			return []*tensor.Tensor{s.Track(of, err), s.Track(ofWeight, nil), s.Track(ofBias, nil)}
 		}
 		channels := self.Sizes()[1]
@@ -63,14 +62,14 @@ type normalizing struct {
 }
 
 func (n *normalizing) mean(t *tensor.Tensor) *tensor.Tensor {
-	return n.s.Track(n.s.c.Mean(nil, t, n.over, true, dtype.None))
+	return n.s.Mean(t, n.over, true)
 }
 
 // gradients returns those of self, weight and bias, whose sizes in the view are numbers.
 func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, numbers []int64) []*tensor.Tensor {
 	s, d := n.s, self.DType()
 	viewed := func(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
-		return s.Track(s.c.Reshape(s.cast(t, d.Compute()), sizes))
+		return s.Reshape(s.cast(t, d.Compute()), sizes...)
 	}
 	x, g := viewed(self, n.sizes), viewed(grad, n.sizes)
 	var off, by *tensor.Tensor
@@ -82,7 +81,7 @@ func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, n
 		if n.centred {
 			off = s.sub(x, n.mean(x))
 		}
-		by = s.Track(s.c.Rsqrt(nil, s.add(n.mean(s.mul(off, off)), s.float(n.eps))))
+		by = s.Rsqrt(s.add(n.mean(s.mul(off, off)), s.float(n.eps)))
 	}
 	unit := s.mul(off, by)
 	of := g
@@ -104,7 +103,7 @@ func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, n
 		count *= size
 	}
 	affine := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Track(s.c.Reshape(s.Track(s.c.SumToSize(t, numbers)), []int64{count}))
+		return s.Reshape(s.SumToSize(t, numbers...), count)
 	}
-	return []*tensor.Tensor{s.cast(s.Track(s.c.Reshape(whole, slices.Clone(self.Sizes()))), d), affine(s.mul(g, unit)), affine(s.touched(g, unit))}
+	return []*tensor.Tensor{s.cast(s.Reshape(whole, slices.Clone(self.Sizes())...), d), affine(s.mul(g, unit)), affine(s.touched(g, unit))}
 }

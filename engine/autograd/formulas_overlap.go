@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -16,10 +16,10 @@ import (
 // computed in float32.
 func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	grad = s.densified(grad)
-	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
+	r, err := begin(s.C, "backward", "ViewBackwardBackward0", nil, grad)
 	s.Check(err)
 	defer r.abandon()
-	inner := &steps{c: r.c}
+	inner := &steps{Builder: build.Builder{C: r.c}}
 	defer inner.Close()
 	wide := l
 	wide.dtype = l.dtype.Compute()
@@ -34,7 +34,7 @@ func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c dispatch.Con
 	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
-			return s.Track(see(s.c, s.Track(s.c.Contiguous(s.grad(0), shape.Contiguous))))
+			return s.Track(see(s.C, s.Contiguous(s.grad(0))))
 		}
 	}
 	return made
@@ -52,7 +52,7 @@ func (s *steps) addParts(to, grad *tensor.Tensor) bool {
 	}
 	if repeated != nil {
 		to = s.Track(to.View("backward", sizes, to.Strides(), to.Offset()))
-		grad = s.Track(s.c.Sum(nil, grad, repeated, true, dtype.None))
+		grad = s.Sum(grad, repeated, true)
 	}
 	over, parts := s.sharing(to)
 	if parts > 1 && parts > to.Numel()/parts {
@@ -97,7 +97,7 @@ func (s *steps) sharing(t *tensor.Tensor) (over []bool, parts int64) {
 func (s *steps) addAlong(over []bool, to, grad *tensor.Tensor) {
 	d := slices.Index(over, true)
 	if d < 0 {
-		_, err := s.c.Add(to, to, grad, one)
+		_, err := s.C.Add(to, to, grad, one)
 		s.Check(err)
 		return
 	}

@@ -16,17 +16,17 @@ func (s *steps) zerosOf(l like) *tensor.Tensor {
 	return s.filled(0, l.dtype, l.device, l.sizes()...)
 }
 
-func (s *steps) eq(a, b *tensor.Tensor) *tensor.Tensor  { return s.Track(s.c.Eq(nil, a, b)) }
-func (s *steps) abs(t *tensor.Tensor) *tensor.Tensor    { return s.Track(s.c.Abs(nil, t)) }
-func (s *steps) sgn(t *tensor.Tensor) *tensor.Tensor    { return s.Track(s.c.Sgn(nil, t)) }
-func (s *steps) log(t *tensor.Tensor) *tensor.Tensor    { return s.Track(s.c.Log(nil, t)) }
-func (s *steps) pow(a, b *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Pow(nil, a, b)) }
+func (s *steps) eq(a, b *tensor.Tensor) *tensor.Tensor  { return s.Eq(a, b) }
+func (s *steps) abs(t *tensor.Tensor) *tensor.Tensor    { return s.Abs(t) }
+func (s *steps) sgn(t *tensor.Tensor) *tensor.Tensor    { return s.Sgn(t) }
+func (s *steps) log(t *tensor.Tensor) *tensor.Tensor    { return s.Log(t) }
+func (s *steps) pow(a, b *tensor.Tensor) *tensor.Tensor { return s.Pow(a, b) }
 
-func (s *steps) exp(t *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Exp(nil, t)) }
+func (s *steps) exp(t *tensor.Tensor) *tensor.Tensor { return s.Exp(t) }
 
 // where returns a where the condition holds and b elsewhere; cleared is zero where it holds, and t elsewhere.
 func (s *steps) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.Where(nil, condition, a, b))
+	return s.Where(condition, a, b)
 }
 
 func (s *steps) cleared(t, condition *tensor.Tensor) *tensor.Tensor {
@@ -39,10 +39,10 @@ func (s *steps) nonzero(t, zero *tensor.Tensor) *tensor.Tensor { return s.where(
 func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.eq(t, s.int(0)) }
 
 func (s *steps) either(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.LogicalOr(nil, a, b))
+	return s.LogicalOr(a, b)
 }
 
-func (s *steps) both(a, b *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.LogicalAnd(nil, a, b)) }
+func (s *steps) both(a, b *tensor.Tensor) *tensor.Tensor { return s.LogicalAnd(a, b) }
 
 // timesI returns t times the imaginary unit.
 func (s *steps) timesI(t *tensor.Tensor) *tensor.Tensor {
@@ -77,7 +77,7 @@ func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
 }
 
 func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tensor.Tensor {
-	rising := s.Track(s.c.Ge(nil, s.real(exponent), s.int(0)))
+	rising := s.Ge(s.real(exponent), s.int(0))
 	base := self
 	if self.IsWrappedNumber() || result.DType().IsComplex() { // real numbers below 0 have complex logarithms
 		base = s.cast(self, result.DType())
@@ -89,11 +89,11 @@ func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tens
 // logNormalGradient returns that of the logarithm of the normal distribution's function: its density over it. Both are too small for a float far
 // below 0, where erfcx is their quotient; erfcx is too large for one far above 0.
 func (s *steps) logNormalGradient(grad, self *tensor.Tensor) *tensor.Tensor {
-	above := s.Track(s.c.Gt(nil, self, s.int(0)))
+	above := s.Gt(self, s.int(0))
 	high, low := s.where(above, self, s.int(0)), s.where(above, s.int(0), self)
 	density := s.mul(s.exp(s.mul(s.mul(high, high), s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
-	upper := s.div(density, s.Track(s.c.SpecialNdtr(nil, high)))
-	lower := s.div(s.float(math.Sqrt(2/math.Pi)), s.Track(s.c.SpecialErfcx(nil, s.mul(low, s.float(-math.Sqrt2/2)))))
+	upper := s.div(density, s.SpecialNdtr(high))
+	lower := s.div(s.float(math.Sqrt(2/math.Pi)), s.SpecialErfcx(s.mul(low, s.float(-math.Sqrt2/2))))
 	return s.mul(grad, s.where(above, upper, lower))
 }
 
@@ -121,21 +121,21 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 // sincGradient uses a power series near 0, where the difference of cos and sin cancels.
 func (s *steps) sincGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	angle := s.mul(self, s.float(math.Pi))
-	near := s.Track(s.c.Lt(nil, s.abs(angle), s.float(0.1)))
+	near := s.Lt(s.abs(angle), s.float(0.1))
 	square, series := s.mul(angle, angle), s.int(1)
 	for _, divisor := range []float64{54, 28, 10} {
 		series = s.sub(s.int(1), s.mul(s.div(square, s.float(divisor)), series))
 	}
 	series = s.mul(s.div(angle, s.float(-3)), series)
 	angle = s.where(near, s.int(1), angle)
-	slope := s.div(s.sub(s.Track(s.c.Cos(nil, angle)), s.div(s.Track(s.c.Sin(nil, angle)), angle)), angle)
+	slope := s.div(s.sub(s.Cos(angle), s.div(s.Sin(angle), angle)), angle)
 	return s.mul(grad, s.conj(s.mul(s.where(near, series, slope), s.float(math.Pi))))
 }
 
 // atan2Slope is part / (self^2 + other^2), of which no square is taken, and part where both are 0.
 func (s *steps) atan2Slope(part, self, other *tensor.Tensor) *tensor.Tensor {
 	nowhere := s.both(s.isZero(self), s.isZero(other))
-	radius := s.Track(s.c.Hypot(nil, s.where(nowhere, s.int(1), self), other))
+	radius := s.Hypot(s.where(nowhere, s.int(1), self), other)
 	return s.div(s.div(part, radius), radius)
 }
 
@@ -145,8 +145,8 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 	if eps != nil {
 		low, outside = *eps, s.int(0)
 	}
-	beyond := s.either(s.Track(s.c.Lt(nil, self, s.float(low))), s.Track(s.c.Gt(nil, self, s.float(1-low))))
-	return s.Track(s.c.MaskedFill(nil, slope, beyond, outside))
+	beyond := s.either(s.Lt(self, s.float(low)), s.Gt(self, s.float(1-low)))
+	return s.MaskedFill(slope, beyond, outside)
 }
 
 // besselOneGradient returns that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times exp(-|self|). Next to 0
@@ -160,20 +160,20 @@ func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *te
 func (s *steps) besselI1eGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
 	tiny := s.tiny(self, result)
 	self = s.where(tiny, s.int(1), self)
-	slope := s.sub(s.Track(s.c.SpecialI0e(nil, self)), s.add(s.mul(result, s.sgn(self)), s.div(result, self)))
+	slope := s.sub(s.SpecialI0e(self), s.add(s.mul(result, s.sgn(self)), s.div(result, self)))
 	return s.mul(grad, s.where(tiny, s.float(0.5), slope))
 }
 
 // tiny reports where elements are no larger than the result's distance from 1 to the next number.
 func (s *steps) tiny(self, result *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.Le(nil, s.abs(self), s.float(result.DType().Epsilon())))
+	return s.Le(s.abs(self), s.float(result.DType().Epsilon()))
 }
 
 // lgammaSum returns the derivative of the logarithm of the multivariate gamma function.
 func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	var total *tensor.Tensor
 	for i := range p {
-		term := s.Track(s.c.Digamma(nil, s.sub(self, s.float(float64(i)/2))))
+		term := s.Digamma(s.sub(self, s.float(float64(i)/2)))
 		if total == nil {
 			total = term
 		} else {
@@ -185,7 +185,7 @@ func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 
 // reluGradient consumes the gradient. With create_graph the result also depends on the output of relu in the graph, with a gradient of zero.
 func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
-	off := s.Track(s.c.Le(nil, result, s.int(0)))
+	off := s.Le(result, s.int(0))
 	if s.record {
 		return s.where(off, s.mul(result, s.int(0)), grad)
 	}
@@ -208,8 +208,8 @@ func (s *steps) only(t, condition *tensor.Tensor) *tensor.Tensor {
 	return s.release(1, s.where(s.consume(condition), t, s.int(0)))
 }
 
-func (s *steps) less(a, b *tensor.Tensor) *tensor.Tensor    { return s.Track(s.c.Lt(nil, a, b)) }
-func (s *steps) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Gt(nil, a, b)) }
+func (s *steps) less(a, b *tensor.Tensor) *tensor.Tensor    { return s.Lt(a, b) }
+func (s *steps) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Gt(a, b) }
 
 // shareEqual returns half of a gradient where two operands are equal, of which each gets as much, and all of it elsewhere.
 func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
@@ -225,7 +225,7 @@ func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tens
 	case low == nil:
 		return s.cleared(s.shareEqual(grad, self, high), s.greater(self, high))
 	}
-	equalOne := s.both(s.Track(s.c.Ne(nil, s.eq(self, low), s.eq(self, high))), s.less(low, high))
+	equalOne := s.both(s.Ne(s.eq(self, low), s.eq(self, high)), s.less(low, high))
 	return s.cleared(s.where(equalOne, s.div(grad, s.int(2)), grad), s.either(s.less(self, low), s.greater(self, high)))
 }
 
@@ -234,7 +234,7 @@ func (s *steps) below(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 		return s.cleared(s.shareEqual(grad, self, low), s.greater(self, low))
 	}
 	half := s.where(s.both(s.eq(self, low), s.less(low, high)), s.div(grad, s.int(2)), s.int(0))
-	return s.where(s.both(s.less(self, low), s.Track(s.c.Le(nil, low, high))), grad, half)
+	return s.where(s.both(s.less(self, low), s.Le(low, high)), grad, half)
 }
 
 func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
@@ -242,7 +242,7 @@ func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 		return s.cleared(s.shareEqual(grad, self, high), s.less(self, high))
 	}
 	half := s.where(s.both(s.eq(self, high), s.less(low, high)), s.div(grad, s.int(2)), s.int(0))
-	beyond := s.both(s.greater(self, high), s.Track(s.c.Le(nil, low, high)))
+	beyond := s.both(s.greater(self, high), s.Le(low, high))
 	return s.where(s.either(beyond, s.greater(low, high)), grad, half)
 }
 
@@ -259,7 +259,7 @@ func (s *steps) withinOne(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 
 // diagonalCleared returns t with zeros on its diagonal.
 func (s *steps) diagonalCleared(t *tensor.Tensor, wrap bool) *tensor.Tensor {
-	made := s.Track(s.c.Clone(t, shape.Preserve))
-	s.Check(s.c.FillDiagonal(made, dtype.IntScalar(0), wrap))
+	made := s.CloneWith(t, shape.Preserve)
+	s.Check(s.C.FillDiagonal(made, dtype.IntScalar(0), wrap))
 	return made
 }

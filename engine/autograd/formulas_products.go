@@ -15,17 +15,17 @@ func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
 	if t.Dim() == 0 {
 		return s.conj(t)
 	}
-	return s.conj(s.Track(s.c.Transpose(nil, t, -2, -1)))
+	return s.conj(s.Transpose(t, -2, -1))
 }
 
 // productLike returns the product of two matrices, in columns where an operand with these strides is, such as the weights of a linear layer, which
 // are multiplied transposed.
 func (s *steps) productLike(a, b *tensor.Tensor, strides []int64) *tensor.Tensor {
 	if strides[0] != 1 || strides[1] != a.Sizes()[0] {
-		return s.Track(s.c.Mm(nil, a, b))
+		return s.Mm(a, b)
 	}
-	turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Transpose(nil, t, 0, 1)) }
-	return turned(s.Track(s.c.Mm(nil, turned(b), turned(a))))
+	turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Transpose(t, 0, 1) }
+	return turned(s.Mm(turned(b), turned(a)))
 }
 
 // productsLike is productLike, or the products of stacks of matrices.
@@ -33,12 +33,12 @@ func (s *steps) productsLike(a, b *tensor.Tensor, strides []int64) *tensor.Tenso
 	if len(strides) == 2 && a.Dim() == 2 && b.Dim() == 2 {
 		return s.productLike(a, b, strides)
 	}
-	return s.Track(s.c.Matmul(nil, a, b))
+	return s.Matmul(a, b)
 }
 
 // crossed returns the cross product along dim, the first dimension of size 3 by default.
 func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
-	return s.Track(s.c.LinalgCross(nil, a, b, dim.Or(int64(slices.Index(sizes, 3)))))
+	return s.LinalgCrossWith(a, b, dim.Or(int64(slices.Index(sizes, 3))))
 }
 
 // matmulLeft and matmulRight are the gradients of the operands of a matrix product; vectors count as matrices of one row or
@@ -46,7 +46,7 @@ func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor
 func (s *steps) matmulLeft(grad *tensor.Tensor, sizes, strides []int64, other *tensor.Tensor) *tensor.Tensor {
 	grad = s.asProduct(grad, len(sizes), other.Dim())
 	if other.Dim() == 1 {
-		other = s.Track(s.c.Unsqueeze(nil, other, 1))
+		other = s.Unsqueeze(other, 1)
 	}
 	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch, concatenated along the columns, form one product, which also sums them
 		grad, other = s.sideBySide(grad), s.sideBySide(other)
@@ -55,40 +55,40 @@ func (s *steps) matmulLeft(grad *tensor.Tensor, sizes, strides []int64, other *t
 	if len(sizes) > 1 {
 		return made
 	}
-	return s.Track(s.c.SumToSize(s.Track(s.c.SqueezeDim(nil, made, -2)), sizes))
+	return s.SumToSize(s.SqueezeDim(made, -2), sizes...)
 }
 
 // sideBySide returns one matrix of all columns of a batch.
 func (s *steps) sideBySide(t *tensor.Tensor) *tensor.Tensor {
 	rows := t.Sizes()[t.Dim()-2]
 	columns := shape.Product(t.Sizes()[:t.Dim()-2]) * t.Sizes()[t.Dim()-1]
-	return s.Track(s.c.Reshape(s.Track(s.c.Movedim(t, -2, 0)), []int64{rows, columns}))
+	return s.Reshape(s.Movedim(t, -2, 0), rows, columns)
 }
 
 func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	grad = s.asProduct(grad, self.Dim(), len(sizes))
 	if self.Dim() == 1 {
-		self = s.Track(s.c.Unsqueeze(nil, self, 0))
+		self = s.Unsqueeze(self, 0)
 	}
 	if len(sizes) <= 2 && self.Dim() > 2 {
 		rows := shape.Product(self.Sizes()[:self.Dim()-1])
-		self = s.Track(s.c.Reshape(self, []int64{rows, self.Sizes()[self.Dim()-1]}))
-		grad = s.Track(s.c.Reshape(grad, []int64{rows, grad.Sizes()[grad.Dim()-1]}))
+		self = s.Reshape(self, rows, self.Sizes()[self.Dim()-1])
+		grad = s.Reshape(grad, rows, grad.Sizes()[grad.Dim()-1])
 	}
 	made := s.productsLike(s.adjointOf(self), grad, strides)
 	if len(sizes) > 1 {
 		return made
 	}
-	return s.Track(s.c.SqueezeDim(nil, made, -1))
+	return s.SqueezeDim(made, -1)
 }
 
 // asProduct returns the gradient of a product the dimensions that it would have had for matrices.
 func (s *steps) asProduct(grad *tensor.Tensor, left, right int) *tensor.Tensor {
 	if right == 1 {
-		grad = s.Track(s.c.Unsqueeze(nil, grad, -1))
+		grad = s.Unsqueeze(grad, -1)
 	}
 	if left == 1 {
-		grad = s.Track(s.c.Unsqueeze(nil, grad, -2))
+		grad = s.Unsqueeze(grad, -2)
 	}
 	return grad
 }
@@ -104,13 +104,13 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode strin
 	if p == 2 && products {
 		return s.aside(func(s *steps) *tensor.Tensor {
 			weights := s.weighed(grad, result, 1)
-			near := s.Track(s.c.Matmul(nil, weights, x2))
+			near := s.Matmul(weights, x2)
 			return s.sub(s.mul(x1, s.used(weights, s.sumOver(weights, -1))), near)
 		})
 	}
 	batch := grad.Sizes()[:grad.Dim()-2]
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Track(s.c.Expand(t, slices.Concat(batch, t.Sizes()[t.Dim()-2:]), false))
+		return s.Expand(t, slices.Concat(batch, t.Sizes()[t.Dim()-2:])...)
 	}
 	return s.distanceGradient(grad, wide(x1), wide(x2), p, result)
 }
@@ -121,14 +121,14 @@ func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tens
 	if grad.Numel() == 0 {
 		return s.touched(s.zerosLike(self), self)
 	}
-	row := s.Track(s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device()))
-	column := s.Track(s.c.Unsqueeze(nil, row, 1))
-	first, second := s.Track(s.c.Minimum(nil, row, column)), s.Track(s.c.Maximum(nil, row, column))
+	row := s.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device())
+	column := s.Unsqueeze(row, 1)
+	first, second := s.Minimum(row, column), s.Maximum(row, column)
 	twice := s.mul(first, s.sub(s.int(2*n-3), first)) // of the pairs before those of a row, and the excess of second
-	place := s.add(s.Track(s.c.FloorDivide(nil, twice, s.int(2))), s.sub(second, s.int(1)))
-	places := s.Track(s.c.Reshape(s.Track(s.c.ClampMin(nil, place, s.int(0))), []int64{-1}))
+	place := s.add(s.FloorDivide(twice, s.int(2)), s.sub(second, s.int(1)))
+	places := s.Reshape(s.ClampMin(place, s.int(0)), -1)
 	square := func(t *tensor.Tensor) *tensor.Tensor {
-		all := s.Track(s.c.Reshape(s.Track(s.c.IndexSelect(nil, t, 0, places)), []int64{n, n}))
+		all := s.Reshape(s.IndexSelect(t, 0, places), n, n)
 		return s.cleared(all, s.eq(row, column))
 	}
 	return s.cdistGradient(square(grad), self, self, p, "donot_use_mm_for_euclid_dist", square(result))
@@ -156,25 +156,25 @@ func (s *steps) distanceGradient(grad, x1, x2 *tensor.Tensor, p float64, result 
 }
 
 func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
-	slope := s.sub(s.Track(s.c.Unsqueeze(nil, x1, -2)), s.Track(s.c.Unsqueeze(nil, x2, -3)))
+	slope := s.sub(s.Unsqueeze(x1, -2), s.Unsqueeze(x2, -3))
 	weights := grad
 	switch {
 	case p == 1:
-		slope = s.where(s.Track(s.c.Isnan(slope)), slope, s.sgn(slope))
+		slope = s.where(s.Isnan(slope), slope, s.sgn(slope))
 	case p == 2:
 		weights = s.weighed(grad, result, 1)
 	case math.IsInf(p, 0):
-		distance := s.Track(s.c.Unsqueeze(nil, result, -1))
-		none := s.Track(s.c.Isnan(distance))
-		each := s.mul(s.Track(s.c.Unsqueeze(nil, weights, -1)), s.where(none, distance, s.sgn(slope)))
-		return s.Track(s.c.Sum(nil, s.where(s.either(none, s.eq(s.abs(slope), distance)), each, s.int(0)), []int64{-2}, false, dtype.None))
+		distance := s.Unsqueeze(result, -1)
+		none := s.Isnan(distance)
+		each := s.mul(s.Unsqueeze(weights, -1), s.where(none, distance, s.sgn(slope)))
+		return s.Sum(s.where(s.either(none, s.eq(s.abs(slope), distance)), each, s.int(0)), []int64{-2}, false)
 	default:
 		weights = s.weighed(grad, result, p-1)
 		// The power of zero may have no derivative. Its factor is 0, so that any finite value serves.
 		lengths := s.where(s.isZero(slope), s.int(1), s.abs(slope))
 		slope = s.mul(s.sgn(slope), s.pow(lengths, s.float(p-1)))
 	}
-	return s.Track(s.c.SqueezeDim(nil, s.Track(s.c.Matmul(nil, s.Track(s.c.Unsqueeze(nil, weights, -2)), slope)), -2))
+	return s.SqueezeDim(s.Matmul(s.Unsqueeze(weights, -2), slope), -2)
 }
 
 // weighed returns a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.

@@ -1,7 +1,6 @@
 package autograd
 
 import (
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -12,7 +11,7 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 		if s.record {
 			return s.recurrenceSteps([]*tensor.Tensor{given, givenLast, givenCell}, []*tensor.Tensor{x, h, c, weight, bias}, batches, reverse, cells)
 		}
-		slopes, ofState, ofCell, previous, err := s.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c, weight, batches, reverse, cells)
+		slopes, ofState, ofCell, previous, err := s.C.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c, weight, batches, reverse, cells)
 		s.Track(slopes, err)
 		s.Track(ofState, nil)
 		s.Track(ofCell, nil)
@@ -28,10 +27,10 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 		}
 		var ofWeight, ofBias *tensor.Tensor
 		if s.wants(3) {
-			ofWeight = turned(s.Track(s.c.Matmul(nil, s.Track(s.c.Transpose(nil, ofStates, 0, 1)), previous)))
+			ofWeight = turned(s.Matmul(s.Transpose(ofStates, 0, 1), previous))
 		}
 		if s.wants(4) {
-			ofBias = turned(s.Track(s.c.Sum(nil, ofStates, []int64{0}, false, dtype.None)))
+			ofBias = turned(s.Sum(ofStates, []int64{0}, false))
 		}
 		return []*tensor.Tensor{ofInputs, ofState, ofCell, ofWeight, ofBias}
 	})[i]
@@ -46,17 +45,17 @@ func (s *steps) recurrenceSteps(given, operands []*tensor.Tensor, batches []int6
 		if t == nil {
 			continue
 		}
-		if own[i] = s.Track(s.c.ViewAs(t, t)); s.wants(i) {
+		if own[i] = s.ViewAs(t, t); s.wants(i) {
 			wanted, places = append(wanted, own[i]), append(places, i)
 		}
 	}
-	output, hn, cn, err := s.c.NnRecurrenceSteps(own[0], own[1], own[2], own[3], own[4], nil, batches, reverse, cells)
+	output, hn, cn, err := s.C.NnRecurrenceSteps(own[0], own[1], own[2], own[3], own[4], nil, batches, reverse, cells)
 	results := []*tensor.Tensor{s.Track(output, err), s.Track(hn, nil), s.Track(cn, nil)}
 	if own[2] == nil {
 		results, given = results[:2], given[:2]
 	}
 	made := make([]*tensor.Tensor, len(operands))
-	for j, t := range s.TrackAll(AutogradGrad(s.c, results, wanted, given, ops.True, true, false, true)) {
+	for j, t := range s.TrackAll(AutogradGrad(s.C, results, wanted, given, ops.True, true, false, true)) {
 		made[places[j]] = t
 	}
 	return made

@@ -37,14 +37,14 @@ func (s *steps) count(sizes, dims []int64) float64 {
 
 // sumOver adds up over dims, which stay with size 1.
 func (s *steps) sumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.Track(s.c.Sum(nil, t, []int64{dim}, true, dtype.None))
+	return s.Sum(t, []int64{dim}, true)
 }
 
 // dirichletGradient returns the gradient of the concentrations alpha, from that of the samples x: a component is a Beta sample, and the others
 // compensate for its change, each in proportion to its share.
 func (s *steps) dirichletGradient(grad, x, alpha *tensor.Tensor) *tensor.Tensor {
 	total := s.sumOver(alpha, -1)
-	slope := s.Step(func() (*tensor.Tensor, error) { return s.c.DirichletGrad(x, alpha, total) })
+	slope := s.DirichletGrad(x, alpha, total)
 	return s.mul(slope, s.sub(grad, s.sumOver(s.mul(grad, x), -1)))
 }
 
@@ -57,7 +57,7 @@ func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim 
 		if self.DType().IsComplex() {
 			return s.eq(self, result)
 		}
-		return s.either(s.eq(self, result), s.both(s.Track(s.c.Isnan(self)), s.Track(s.c.Isnan(result))))
+		return s.either(s.eq(self, result), s.both(s.Isnan(self), s.Isnan(result)))
 	})
 	return s.distributed(grad, equal, dims)
 }
@@ -91,7 +91,7 @@ func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, lea
 
 // distributed divides a gradient among the elements of dims where a mask is set.
 func (s *steps) distributed(grad, mask *tensor.Tensor, dims []int64) *tensor.Tensor {
-	count := s.Track(s.c.Sum(nil, mask, dims, true, grad.DType()))
+	count := s.SumWith(mask, dims, true, grad.DType())
 	return s.binary('/', s.where(mask, grad, s.int(0)), count, left)
 }
 
@@ -101,10 +101,10 @@ func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.T
 		return grad
 	}
 	if !keepdim {
-		grad, indices = s.Track(s.c.Unsqueeze(nil, grad, dim)), s.Track(s.c.Unsqueeze(nil, indices, dim))
+		grad, indices = s.Unsqueeze(grad, dim), s.Unsqueeze(indices, dim)
 	}
 	zeros := s.zerosOf(l)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Scatter(out, zeros, dim, indices, grad) })
+	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Scatter(out, zeros, dim, indices, grad) })
 }
 
 // anyZero reports whether t has a zero; not for tensors without data.
@@ -117,7 +117,7 @@ func (s *steps) anyZero(t *tensor.Tensor) bool {
 
 // anyTrue reports whether one of the elements of a mask is true, and uses the mask up.
 func (s *steps) anyTrue(mask *tensor.Tensor) bool {
-	found, err := s.c.Item(s.used(mask, s.Track(s.c.Any(nil, mask, nil, false))))
+	found, err := s.C.Item(s.used(mask, s.Any(mask, nil, false)))
 	s.Check(err)
 	return found.I != 0
 }
@@ -137,8 +137,8 @@ func (s *steps) productGradient(grad, self, result *tensor.Tensor, dim ops.Int, 
 			return s.binary('*', part(grad), s.conj(s.others(part(self), int64(dim))), right)
 		})
 	}
-	flat := s.Track(s.c.Reshape(self, []int64{-1}))
-	return s.binary('*', grad, s.conj(s.Track(s.c.Reshape(s.others(flat, 0), slices.Clone(sizes)))), right)
+	flat := s.Reshape(self, -1)
+	return s.binary('*', grad, s.conj(s.Reshape(s.others(flat, 0), slices.Clone(sizes)...)), right)
 }
 
 // others is for each element the product of the others along dim.
@@ -159,15 +159,15 @@ func (s *steps) others(t *tensor.Tensor, dim int64) *tensor.Tensor {
 }
 
 func (s *steps) part(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
-	return s.Track(s.c.Narrow(t, dim, start, length))
+	return s.Narrow(t, dim, start, length)
 }
 
 func (s *steps) joined(dim int64, tensors ...*tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.Cat(nil, tensors, dim))
+	return s.Cat(tensors, dim)
 }
 
 func (s *steps) flipped(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.Track(s.c.Flip(t, []int64{dim}))
+	return s.Flip(t, dim)
 }
 
 // reversedSum is for each element the sum from it to the end of dim. It uses t up.
@@ -196,10 +196,10 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 	pieces := make([]*tensor.Tensor, n)
 	for k := range n {
 		// The products without element k, from k on: the elements before it times the products of the elements after it.
-		before := s.Track(s.c.Prod(nil, s.part(self, dim, 0, k), ops.Int(dim), true, dtype.None))
+		before := s.Prod(s.part(self, dim, 0, k), ops.Int(dim), true)
 		without := before
 		if k < n-1 {
-			after := s.Track(s.c.Cumprod(nil, s.part(self, dim, k+1, n-k-1), dim, dtype.None))
+			after := s.Cumprod(s.part(self, dim, k+1, n-k-1), dim)
 			after = s.binary('*', before, after, right)
 			without = s.used(after, s.joined(dim, before, after))
 		}
@@ -213,10 +213,10 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 // zero. The first zero is replaced by 1 up to the second; after that all gradients are 0.
 func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	one, zero := s.int(1), s.isZero(self)
-	zeros := s.Track(s.c.Cumsum(nil, zero, dim, dtype.None))
+	zeros := s.Cumsum(zero, dim)
 	first := s.both(zero, s.eq(zeros, one))
 	none, nothing := s.isZero(zeros), s.int(0)
-	beyond := s.Track(s.c.Cumprod(nil, s.where(first, one, self), dim, dtype.None))
+	beyond := s.Cumprod(s.where(first, one, self), dim)
 	before := s.div(s.reversedSum(s.where(none, s.mul(grad, s.conj(result)), nothing), dim), s.conj(s.where(zero, one, self)))
 	at := s.reversedSum(s.where(s.eq(zeros, one), s.mul(grad, s.conj(beyond)), nothing), dim)
 	return s.where(none, before, s.where(first, at, nothing))
@@ -235,7 +235,7 @@ func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int6
 
 func (s *steps) logcumsumexpSlope(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	back := func(logs *tensor.Tensor) *tensor.Tensor {
-		sums := s.Track(s.c.Logcumsumexp(nil, s.flipped(s.sub(logs, s.conj(result)), dim), dim))
+		sums := s.Logcumsumexp(s.flipped(s.sub(logs, s.conj(result)), dim), dim)
 		return s.exp(s.add(s.flipped(sums, dim), s.conj(self)))
 	}
 	zero, one, nothing := s.isZero(grad), s.int(1), s.float(-1e4)
@@ -244,14 +244,14 @@ func (s *steps) logcumsumexpSlope(grad, self, result *tensor.Tensor, dim int64) 
 		made = back(s.where(zero, nothing, s.log(s.where(zero, one, grad))))
 	} else {
 		logs := s.log(s.where(zero, one, s.abs(grad)))
-		positive := s.where(s.Track(s.c.Gt(nil, grad, s.int(0))), logs, nothing)
-		negative := s.where(s.Track(s.c.Lt(nil, grad, s.int(0))), logs, nothing)
+		positive := s.where(s.Gt(grad, s.int(0)), logs, nothing)
+		negative := s.where(s.Lt(grad, s.int(0)), logs, nothing)
 		made = s.sub(back(positive), back(negative))
 	}
-	if !s.c.Recording() || !grad.SlopeWanted() {
+	if !s.C.Recording() || !grad.SlopeWanted() {
 		return made
 	}
-	more := back(s.where(zero, s.Track(s.c.Log1p(nil, s.where(zero, grad, s.int(0)))), nothing))
+	more := back(s.where(zero, s.Log1p(s.where(zero, grad, s.int(0))), nothing))
 	return s.add(made, s.sub(more, back(s.where(zero, s.int(0), nothing))))
 }
 
@@ -274,7 +274,7 @@ func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correc
 		freedom += 1 - correction.Float()
 	}
 	grad = s.restore(grad, self.Sizes(), dims, keepdim)
-	apart := s.sub(self, s.Track(s.c.Mean(nil, self, dims, true, dtype.None)))
+	apart := s.sub(self, s.Mean(self, dims, true))
 	if freedom <= 0 {
 		return s.mul(grad, s.where(s.isZero(apart), s.float(math.NaN()), s.float(math.Inf(1))))
 	}

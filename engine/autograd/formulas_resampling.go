@@ -7,9 +7,9 @@ import (
 )
 
 func (s *steps) resampledBack(t *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) *tensor.Tensor {
-	return s.Track(s.c.NnResampledBack(t, slices.Clone(sizes[2:]), filter, alignCorners, antialias, scales))
+	return s.NnResampledBack(t, slices.Clone(sizes[2:]), filter, alignCorners, antialias, scales)
 }
 
 func (s *steps) resampled(t *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) *tensor.Tensor {
-	return s.Track(s.c.NnResampled(t, slices.Clone(sizes[2:]), filter, alignCorners, antialias, scales))
+	return s.NnResampled(t, slices.Clone(sizes[2:]), filter, alignCorners, antialias, scales)
 }

@@ -8,15 +8,15 @@ import (
 )
 
 func (s *steps) sampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
-	return s.Track(s.c.NnSampled(self, grid, along, mode, padding, alignCorners))
+	return s.NnSampled(self, grid, along, mode, padding, alignCorners)
 }
 
 func (s *steps) sampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) *tensor.Tensor {
-	return s.Track(s.c.NnSampledSpread(given, grid, along, slices.Clone(sizes[2:]), mode, padding, alignCorners))
+	return s.NnSampledSpread(given, grid, along, slices.Clone(sizes[2:]), mode, padding, alignCorners)
 }
 
 func (s *steps) sampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
-	return s.Track(s.c.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners))
+	return s.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
 }
 
 func (s *steps) plainSlope(given, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
@@ -42,6 +42,6 @@ func (s *steps) slopeAgain(given, self, grid, along, t *tensor.Tensor, mode, pad
 // firstSlope returns an error for the derivative of a directional derivative.
 func (s *steps) firstSlope(along *tensor.Tensor) {
 	if along != nil {
-		s.Fail(status.NotImplementedf("grid_sampler: third derivatives are not implemented"))
+		s.Check(status.NotImplementedf("grid_sampler: third derivatives are not implemented"))
 	}
 }

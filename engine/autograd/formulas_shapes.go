@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -43,13 +42,13 @@ func (s *steps) repeatGradient(grad *tensor.Tensor, repeats, sizes []int64) *ten
 	if len(over) == 0 {
 		return grad
 	}
-	return s.Track(s.c.Reshape(s.Track(s.c.Sum(nil, s.Track(s.c.Reshape(grad, apart)), over, false, dtype.None)), sizes))
+	return s.Reshape(s.Sum(s.Reshape(grad, apart...), over, false), sizes...)
 }
 
 // combined is combinations.
 func (s *steps) combined(self *tensor.Tensor, r int64, replacement bool) *tensor.Tensor {
-	at := s.Track(s.c.Combinations(s.positions(self.Device(), self.Numel()), r, replacement))
-	return s.Track(s.c.Reshape(s.Track(s.c.IndexSelect(nil, self, 0, s.Track(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
+	at := s.Combinations(s.positions(self.Device(), self.Numel()), r, replacement)
+	return s.Reshape(s.IndexSelect(self, 0, s.Reshape(at, -1)), slices.Clone(at.Sizes())...)
 }
 
 // whole returns the sizes of a vector of all elements.
@@ -106,14 +105,14 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 // stridedTaken returns the gradient of the source of as_strided_scatter.
 func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
-	return s.Track(other(s.c, s.laidOut(memory, grad, strides, mine)))
+	return s.Track(other(s.C, s.laidOut(memory, grad, strides, mine)))
 }
 
 // laidOut returns the memory with a gradient in the place of self.
 func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine laying) *tensor.Tensor {
 	if memory.few[0] == grad.Numel() && slices.Equal(strides, shape.ContiguousStrides(grad.Sizes())) {
-		if dense := s.Track(s.c.Contiguous(grad, shape.Contiguous)); dense.Offset() == 0 {
-			return s.Track(s.c.Reshape(dense, s.whole()))
+		if dense := s.Contiguous(grad); dense.Offset() == 0 {
+			return s.Reshape(dense, s.whole()...)
 		}
 	}
 	return s.accumulated(memory, grad, mine)
@@ -124,20 +123,20 @@ func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset
 	memory, mine, _ := s.strided(l, strides, offset, size, stride, start)
 	whole := s.laidOut(memory, grad, strides, mine)
 	from := start.Or(offset)
-	put := s.Track(s.c.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from))))
-	return s.Track(mine(s.c, put))
+	put := s.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from)))
+	return s.Track(mine(s.C, put))
 }
 
 // stridedGradient computes the gradient of as_strided in the memory that strided returns.
 func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
 	sums := s.accumulated(memory, grad, other)
-	made := s.Track(mine(s.c, sums))
+	made := s.Track(mine(s.C, sums))
 	if tensoriter.SelfOverlaps(made) { // elements that share a cell share its gradient
 		counted := memory
 		counted.dtype = l.dtype.ToReal()
 		counts := s.accumulated(counted, s.filled(1, counted.dtype, l.device, l.sizes()...), mine)
-		made = s.Track(mine(s.c, s.div(sums, s.Track(s.c.ClampMin(nil, counts, s.int(1))))))
+		made = s.Track(mine(s.C, s.div(sums, s.ClampMin(counts, s.int(1)))))
 	}
 	return made
 }
@@ -150,7 +149,7 @@ func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *te
 
 // selected is position i of t along dim, which disappears.
 func (s *steps) selected(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
-	return s.Track(s.c.Select(t, dim, i))
+	return s.Select(t, dim, i)
 }
 
 // block returns the part of a gradient for tensor i of a block diagonal.
@@ -171,7 +170,7 @@ func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Ten
 		row, column = row+rows, column+columns
 	}
 	rows, columns := matrix(sizes[i])
-	return s.Track(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
+	return s.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])...)
 }
 
 // rolledBack returns the gradient of roll.
@@ -180,5 +179,5 @@ func (s *steps) rolledBack(grad *tensor.Tensor, shifts, dims []int64) *tensor.Te
 	for i := range back {
 		back[i] = -back[i]
 	}
-	return s.Track(s.c.Roll(grad, back, dims))
+	return s.Roll(grad, back, dims...)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func (s *steps) pick(t, index *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.IndexSelect(nil, t, 0, index))
+	return s.IndexSelect(t, 0, index)
 }
 
 // lengths returns the numbers of entries of lines, of which compressed has where each begins.
@@ -21,7 +21,7 @@ func (s *steps) lengths(compressed *tensor.Tensor) *tensor.Tensor {
 
 // repeated has each number i counts[i] times.
 func (s *steps) repeated(counts *tensor.Tensor) *tensor.Tensor {
-	return s.Track(s.c.RepeatInterleave(counts, ops.NoInt))
+	return s.RepeatInterleave(counts)
 }
 
 // csrValuesGradient returns that of the values of a product with a dense matrix: of each entry, the gradient's row times the matrix's.
@@ -29,7 +29,7 @@ func (s *steps) csrValuesGradient(grad, crow, col, mat *tensor.Tensor) *tensor.T
 	if mat.Dim() == 1 {
 		return s.mul(s.pick(grad, s.repeated(s.lengths(crow))), s.conj(s.pick(mat, col)))
 	}
-	return s.Track(s.c.CsrSddmm(crow, col, grad, s.conj(mat)))
+	return s.CsrSddmm(crow, col, grad, s.conj(mat))
 }
 
 // csrDenseGradient returns that of the dense matrix: the gradient times the sparse matrix's adjoint, whose rows are its columns.
@@ -37,15 +37,15 @@ func (s *steps) csrDenseGradient(grad, crow, col, values *tensor.Tensor, sizes [
 	if !backend.Known(crow) {
 		return s.filled(0, grad.DType(), grad.Device(), sizes...)
 	}
-	inOrder, order, err := s.c.SortStable(nil, nil, s.cast(col, dtype.Int64), ops.True, 0, false)
+	inOrder, order, err := s.C.SortStable(nil, nil, s.cast(col, dtype.Int64), ops.True, 0, false)
 	s.TrackAll([]*tensor.Tensor{inOrder, order}, err)
-	counts := s.Track(s.c.Bincount(inOrder, nil, sizes[0]))
-	ends := s.Track(s.c.Cumsum(nil, counts, 0, dtype.Int64))
-	starts := s.Track(s.c.ConstantPadNd(ends, []int64{1, 0}, dtype.IntScalar(0)))
+	counts := s.Bincount(inOrder, nil, sizes[0])
+	ends := s.CumsumWith(counts, 0, dtype.Int64)
+	starts := s.ConstantPadNd(ends, []int64{1, 0}, dtype.IntScalar(0))
 	if values != nil {
 		values = s.pick(s.conj(values), order)
 	}
-	return s.Track(s.c.CsrSpmm(starts, s.pick(s.repeated(s.lengths(crow)), order), values, grad))
+	return s.CsrSpmm(starts, s.pick(s.repeated(s.lengths(crow)), order), values, grad)
 }
 
 // csrProductGradient returns the gradient of the values of one factor of a sparse product: a product of entries of both factors was added to the
@@ -55,18 +55,18 @@ func (s *steps) csrProductGradient(grad, rows, columns, crow, col, values, other
 	s.Check(err)
 	starts, each := s.pick(s.cast(otherCrow, dtype.Int64), col), s.pick(s.lengths(otherCrow), col)
 	of := s.repeated(each) // the entry of a in each product
-	ends := s.Track(s.c.Cumsum(nil, each, 0, dtype.Int64))
-	number := s.Track(s.c.Arange(nil, dtype.IntScalar(of.Numel()), dtype.Int64, tensor.NoLayout, of.Device()))
+	ends := s.CumsumWith(each, 0, dtype.Int64)
+	number := s.ArangeWith(dtype.IntScalar(of.Numel()), dtype.Int64, tensor.NoLayout, of.Device())
 	with := s.add(number, s.pick(s.sub(starts, s.sub(ends, each)), of)) // that of b
 	made := s.placeKeys(s.pick(s.repeated(s.lengths(crow)), of), s.pick(otherCol, with), width)
-	at := s.Track(s.c.Searchsorted(nil, s.placeKeys(s.repeated(s.lengths(rows)), columns, width), made, false, false, "", nil))
+	at := s.Searchsorted(s.placeKeys(s.repeated(s.lengths(rows)), columns, width), made)
 	to, from, factors := values, of, s.pick(otherValues, with)
 	if ofOther {
 		to, from, factors = otherValues, with, s.pick(values, of)
 	}
 	shares := s.cast(s.mul(s.pick(grad, at), s.conj(factors)), to.DType().Compute())
 	zeros := s.filled(0, shares.DType(), shares.Device(), to.Numel())
-	return s.cast(s.Track(s.c.IndexAdd(nil, zeros, 0, from, shares, dtype.IntScalar(1))), to.DType())
+	return s.cast(s.IndexAdd(zeros, 0, from, shares), to.DType())
 }
 
 // placeKeys returns the row-major indices of positions in a matrix with width columns.
@@ -79,5 +79,5 @@ func (s *steps) csrSumGradient(grad, rows, columns, crow, col *tensor.Tensor, wi
 	_, err := shape.Numel("backward", []int64{crow.Numel(), max(width, 1)})
 	s.Check(err)
 	to, from := s.placeKeys(s.repeated(s.lengths(rows)), columns, width), s.placeKeys(s.repeated(s.lengths(crow)), col, width)
-	return s.pick(grad, s.Track(s.c.Searchsorted(nil, to, from, false, false, "", nil)))
+	return s.pick(grad, s.Searchsorted(to, from))
 }

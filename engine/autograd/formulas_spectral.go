@@ -12,22 +12,22 @@ import (
 // its numbers are zeros: the transform back to real numbers takes for it the conjugates of the other half, so that those count twice.
 func (s *steps) realTransformGradient(grad *tensor.Tensor, sizes, dim []int64, onesided bool, scale float64) *tensor.Tensor {
 	if !onesided {
-		return s.real(s.Track(s.c.FftC2c(grad, slices.Clone(dim), false, scale)))
+		return s.real(s.FftC2c(grad, slices.Clone(dim), false, scale))
 	}
 	first, last := slices.Clone(dim[:len(dim)-1]), dim[len(dim)-1]
 	if len(first) > 0 {
-		grad = s.Track(s.c.FftC2c(grad, first, false, 1))
+		grad = s.FftC2c(grad, first, false, 1)
 	}
 	at, err := shape.WrapDim("backward", last, len(sizes))
 	s.Check(err)
 	halved := s.binary('*', grad, s.counts(grad, at, sizes[at], 0.5), right)
-	return s.used(halved, s.Track(s.c.FftC2r(halved, last, sizes[at], scale)))
+	return s.used(halved, s.FftC2r(halved, last, sizes[at], scale))
 }
 
 // hermitianTransformGradient returns the gradient of the transform of a half-Hermitian input to a real output: half of the transform of the gradient,
 // with the elements that also represent their conjugate counted twice.
 func (s *steps) hermitianTransformGradient(grad *tensor.Tensor, dim int64, scale float64) *tensor.Tensor {
-	half := s.Track(s.c.FftR2c(grad, []int64{dim}, true, scale))
+	half := s.FftR2c(grad, []int64{dim}, true, scale)
 	at, err := shape.WrapDim("backward", dim, grad.Dim())
 	s.Check(err)
 	return s.binary('*', half, s.counts(half, at, grad.Sizes()[at], 2), left|right)
@@ -40,8 +40,8 @@ func (s *steps) counts(half *tensor.Tensor, dim int, n int64, by float64) *tenso
 	sizes[dim] = half.Sizes()[dim]
 	made := s.filled(1, half.DType().ToReal(), half.Device(), sizes...)
 	if twice := n - sizes[dim]; twice > 0 {
-		middle := s.Track(s.c.Narrow(made, int64(dim), 1, twice))
-		_, err := s.c.Fill(middle, middle, s.float(by))
+		middle := s.Narrow(made, int64(dim), 1, twice)
+		_, err := s.C.Fill(middle, middle, s.float(by))
 		s.Check(err)
 	}
 	return made
@@ -54,9 +54,9 @@ func (s *steps) signalPadGradient(grad, self *tensor.Tensor, before, after int64
 	total := s.part(grad, -1, before, n)
 	more := func(t *tensor.Tensor, start int64) {
 		pad := []int64{start, n - start - t.Sizes()[t.Dim()-1]}
-		total = s.add(total, s.Track(s.c.ConstantPadNd(t, pad, dtype.IntScalar(0))))
+		total = s.add(total, s.ConstantPadNd(t, pad, dtype.IntScalar(0)))
 	}
-	sum := func(t *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Sum(nil, t, []int64{-1}, true, dtype.None)) }
+	sum := func(t *tensor.Tensor) *tensor.Tensor { return s.Sum(t, []int64{-1}, true) }
 	switch mode {
 	case "constant":
 		return total
@@ -76,5 +76,5 @@ func (s *steps) signalPadGradient(grad, self *tensor.Tensor, before, after int64
 	}
 	// As in PyTorch, a second gradient of these exists, and is zero.
 	all := s.filled(1, dtype.Bool, self.Device(), self.Sizes()...)
-	return s.add(total, s.Track(s.c.MaskedFill(nil, self, all, s.int(0))))
+	return s.add(total, s.MaskedFill(self, all, s.int(0)))
 }

@@ -814,7 +814,7 @@ func recordRemainder(c dispatch.Context, out, self, other *tensor.Tensor) (resul
 			case 0:
 				return s.take(0)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -840,7 +840,7 @@ func recordFmod(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 			case 0:
 				return s.take(0)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -889,7 +889,7 @@ func recordFloatPower(c dispatch.Context, out, self, exponent *tensor.Tensor) (r
 	}
 	since := numbers.Load()
 	result, err = compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.Track(s.c.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
+		return s.Track(s.C.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
 	})
 	named(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
 	return
@@ -934,7 +934,7 @@ func recordSquare(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Pow(nil, self, s.int(2))) })
+	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Track(s.C.Pow(nil, self, s.int(2))) })
 }
 
 func recordReciprocal(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -970,7 +970,7 @@ func recordAbs(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Abs(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Track(s.c.Sgn(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.C.Sgn(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1036,7 +1036,7 @@ func recordCopysign(c dispatch.Context, out, self, other *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), s.release(2, s.Track(s.c.MaskedFill(nil, s.consume((s.div(s.saved(result_), s.saved(self_)))), s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
+				return s.binary('*', s.take(0), s.release(2, s.Track(s.C.MaskedFill(nil, s.consume((s.div(s.saved(result_), s.saved(self_)))), s.consume(s.Track(s.C.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -1233,7 +1233,7 @@ func recordComplexParts(c dispatch.Context, out, re, im *tensor.Tensor) (result 
 			case 0:
 				return s.release(1, s.real(s.consume(s.take(0))))
 			}
-			return s.release(1, s.Track(s.c.Imag(s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.C.Imag(s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -1260,7 +1260,7 @@ func recordPolar(c dispatch.Context, out, abs, angle *tensor.Tensor) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('+', s.binary('*', s.real(s.grad(0)), s.Track(s.c.Cos(nil, s.saved(angle_))), right), s.binary('*', s.Track(s.c.Imag(s.grad(0))), s.Track(s.c.Sin(nil, s.saved(angle_))), left|right), left|right)
+				return s.binary('+', s.binary('*', s.real(s.grad(0)), s.Track(s.C.Cos(nil, s.saved(angle_))), right), s.binary('*', s.Track(s.C.Imag(s.grad(0))), s.Track(s.C.Sin(nil, s.saved(angle_))), left|right), left|right)
 			}
 			return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.timesI(s.saved(result_)), left))))
 		}
@@ -1307,7 +1307,7 @@ func recordViewAsReal(c dispatch.Context, self *tensor.Tensor) (result *tensor.T
 			return single(c.ViewAsReal(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.ViewAsComplex(s.consume(s.release(1, s.Track(s.c.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
+			return s.release(1, s.Track(s.C.ViewAsComplex(s.consume(s.release(1, s.Track(s.C.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
 		}
 	}
 	return
@@ -1324,7 +1324,7 @@ func recordViewAsComplex(c dispatch.Context, self *tensor.Tensor) (result *tenso
 			return single(c.ViewAsComplex(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.ViewAsReal(s.consume(s.release(1, s.Track(s.c.ResolveConj(s.consume(s.take(0)))))))))
+			return s.release(1, s.Track(s.C.ViewAsReal(s.consume(s.release(1, s.Track(s.C.ResolveConj(s.consume(s.take(0)))))))))
 		}
 	}
 	return
@@ -1486,7 +1486,7 @@ func recordFill(c dispatch.Context, out, self, value *tensor.Tensor) (result *te
 			case 0:
 				return s.release(1, s.zerosLike(s.consume(s.take(0))))
 			}
-			return s.release(1, s.Track(s.c.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
+			return s.release(1, s.Track(s.C.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -1750,7 +1750,7 @@ func recordFftC2c(c dispatch.Context, self *tensor.Tensor, dim []int64, forward 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
+			return s.release(1, s.Track(s.C.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
 		}
 	}
 	return
@@ -1964,7 +1964,7 @@ func recordRsqrt(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.T
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.Track(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
+			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.Track(s.C.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2125,7 +2125,7 @@ func recordSin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Sin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.c.Cos(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.C.Cos(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2146,7 +2146,7 @@ func recordCos(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Cos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.Track(s.c.Sin(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.Track(s.C.Sin(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2187,7 +2187,7 @@ func recordAsin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Asin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2208,7 +2208,7 @@ func recordAcos(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Acos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2250,7 +2250,7 @@ func recordSinh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Sinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.c.Cosh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.C.Cosh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2271,7 +2271,7 @@ func recordCosh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Cosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.c.Sinh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.C.Sinh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2312,7 +2312,7 @@ func recordAsinh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Asinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2333,7 +2333,7 @@ func recordAcosh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.T
 	result, err = r.c.Acosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.Track(s.c.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2455,10 +2455,10 @@ func recordIndexPut(c dispatch.Context, out, self *tensor.Tensor, indices []*ten
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.release(2, s.Track(s.c.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
+					return s.release(2, s.Track(s.C.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
 				})
 			}
-			return s.release(1, s.Track(s.c.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
+			return s.release(1, s.Track(s.C.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
 		}
 		r.publish()
 	}
@@ -2480,7 +2480,7 @@ func recordIndexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, 
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.IndexAdd(out, t, dim, s.saved(index_), s.consume(s.take(0)), dtype.IntScalar(1))
+				return s.C.IndexAdd(out, t, dim, s.saved(index_), s.consume(s.take(0)), dtype.IntScalar(1))
 			}))
 		}
 		r.publish()
@@ -2524,9 +2524,9 @@ func recordMaskedFill(c dispatch.Context, out, self, mask, value *tensor.Tensor)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.Track(s.C.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
-			return s.release(1, s.Track(s.c.Sum(nil, s.consume(s.release(1, s.Track(s.c.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
+			return s.release(1, s.Track(s.C.Sum(nil, s.consume(s.release(1, s.Track(s.C.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -2550,7 +2550,7 @@ func recordMaskedScatter(c dispatch.Context, out, self, mask, source *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.Track(s.C.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
 			return s.release(1, s.maskedScatterGradient(s.consume(s.take(0)), s.saved(mask_), sourceSizes))
 		}
@@ -2652,11 +2652,11 @@ func recordPut(c dispatch.Context, out, self, index, source *tensor.Tensor, accu
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
 					return s.release(1, s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-						return s.c.Put(out, t, s.saved(index_), s.consume(s.zerosOf(sourceLike)), false)
+						return s.C.Put(out, t, s.saved(index_), s.consume(s.zerosOf(sourceLike)), false)
 					}))
 				})
 			}
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.release(1, s.Track(s.c.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.release(1, s.Track(s.C.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
 		}
 		r.publish()
 	}
@@ -2679,7 +2679,7 @@ func recordScatter(c dispatch.Context, out, self *tensor.Tensor, dim int64, inde
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+				return s.release(1, s.Track(s.C.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 			}
 			return s.release(1, s.scattered(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
@@ -2701,7 +2701,7 @@ func recordScatterValue(c dispatch.Context, out, self *tensor.Tensor, dim int64,
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+			return s.release(1, s.Track(s.C.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 		}
 		r.publish()
 	}
@@ -2800,7 +2800,7 @@ func recordIndexAdd(c dispatch.Context, out, self *tensor.Tensor, dim int64, ind
 			case 0:
 				return s.take(0)
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
 		}
 		r.publish()
 	}
@@ -2823,10 +2823,10 @@ func recordIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, in
 			switch i {
 			case 0:
 				return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
+					return s.C.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.release(1, s.Track(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
+			return s.release(1, s.Track(s.C.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
 		}
 		r.publish()
 	}
@@ -2849,10 +2849,10 @@ func recordIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, in
 			switch i {
 			case 0:
 				return s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
+					return s.C.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.release(1, s.Track(s.c.Sum(nil, s.consume((s.binary('*', s.grad(0), s.Track(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
+			return s.release(1, s.Track(s.C.Sum(nil, s.consume((s.binary('*', s.grad(0), s.Track(s.C.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -3023,7 +3023,7 @@ func recordFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *
 	if r.finish(err, result) {
 		dims = copied(dims)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Flip(s.consume(s.take(0)), dims)))
+			return s.release(1, s.Track(s.C.Flip(s.consume(s.take(0)), dims)))
 		}
 	}
 	return
@@ -3044,7 +3044,7 @@ func recordTril(c dispatch.Context, out, self *tensor.Tensor, diagonal int64) (r
 	result, err = r.c.Tril(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Tril(nil, s.consume(s.take(0)), diagonal)))
+			return s.release(1, s.Track(s.C.Tril(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
@@ -3059,7 +3059,7 @@ func recordTriu(c dispatch.Context, out, self *tensor.Tensor, diagonal int64) (r
 	result, err = r.c.Triu(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Triu(nil, s.consume(s.take(0)), diagonal)))
+			return s.release(1, s.Track(s.C.Triu(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
@@ -3077,8 +3077,8 @@ func recordDiag(c dispatch.Context, out, self *tensor.Tensor, offset int64) (res
 	}
 	since := numbers.Load()
 	result, err = compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.Track(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Clone(s.consume(s.Track(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
+		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.Track(s.C.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
+			return s.release(1, s.Track(s.C.Clone(s.consume(s.Track(s.C.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
 	named(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
@@ -3093,7 +3093,7 @@ func recordDiagEmbed(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2
 	result, err = r.c.DiagEmbed(self, offset, dim1, dim2)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.Track(s.C.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
@@ -3109,7 +3109,7 @@ func recordDiagflat(c dispatch.Context, self *tensor.Tensor, offset int64) (resu
 		return
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.release(1, s.Track(s.c.DiagEmbed(s.consume(s.Track(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
+		return s.release(1, s.Track(s.C.DiagEmbed(s.consume(s.Track(s.C.Reshape(self, s.whole()))), offset, -2, -1)))
 	})
 }
 
@@ -3124,9 +3124,9 @@ func recordDiagonalScatter(c dispatch.Context, self, src *tensor.Tensor, offset,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Track(s.c.DiagonalScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), offset, dim1, dim2)))
+				return s.release(2, s.Track(s.C.DiagonalScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), offset, dim1, dim2)))
 			}
-			return s.release(1, s.Track(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.Track(s.C.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
@@ -3143,7 +3143,7 @@ func recordSelectScatter(c dispatch.Context, self, src *tensor.Tensor, dim, inde
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Track(s.c.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
+				return s.release(2, s.Track(s.C.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
 			}
 			return s.release(1, s.selected(s.consume(s.take(0)), dim, index))
 		}
@@ -3162,9 +3162,9 @@ func recordSliceScatter(c dispatch.Context, out, self, src *tensor.Tensor, dim i
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Track(s.c.SliceScatter(nil, s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
+				return s.release(2, s.Track(s.C.SliceScatter(nil, s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
 			}
-			return s.release(1, s.Track(s.c.Slice(s.consume(s.take(0)), dim, start, end, step)))
+			return s.release(1, s.Track(s.C.Slice(s.consume(s.take(0)), dim, start, end, step)))
 		}
 		r.publish()
 	}
@@ -3204,7 +3204,7 @@ func recordConstantPadNd(c dispatch.Context, self *tensor.Tensor, pad []int64, v
 	if r.finish(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
+			return s.release(1, s.Track(s.C.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
 		}
 	}
 	return
@@ -3226,9 +3226,9 @@ func recordLinalgCross(c dispatch.Context, out, self, other *tensor.Tensor, dim 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.consume(s.take(0)), dim)))
+				return s.release(1, s.Track(s.C.LinalgCross(nil, s.conj(s.saved(other_)), s.consume(s.take(0)), dim)))
 			}
-			return s.release(1, s.Track(s.c.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
+			return s.release(1, s.Track(s.C.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
 		}
 		r.publish()
 	}
@@ -3974,7 +3974,7 @@ func recordCholeskySolve(c dispatch.Context, out, self, l *tensor.Tensor, upper 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.CholeskySolve(nil, s.consume(s.take(0)), s.saved(l_), upper)))
+				return s.release(1, s.Track(s.C.CholeskySolve(nil, s.consume(s.take(0)), s.saved(l_), upper)))
 			}
 			return s.release(1, s.choleskySolveGradient(s.consume(s.take(0)), s.saved(l_), s.saved(result_), upper))
 		}
@@ -4360,9 +4360,9 @@ func recordBmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
+				return s.release(1, s.Track(s.C.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.release(1, s.Track(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.C.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4385,9 +4385,9 @@ func recordMv(c dispatch.Context, out, self, vec *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))
+				return s.release(1, s.Track(s.C.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))
 			}
-			return s.release(1, s.Track(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.C.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4469,9 +4469,9 @@ func recordOuter(c dispatch.Context, out, self, vec2 *tensor.Tensor) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.Track(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
+				return s.Track(s.C.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
 			}
-			return s.release(1, s.Track(s.c.Mv(nil, s.consume(s.Track(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
+			return s.release(1, s.Track(s.C.Mv(nil, s.consume(s.Track(s.C.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
 		}
 		r.publish()
 	}
@@ -4525,9 +4525,9 @@ func recordBaddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor,
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4552,9 +4552,9 @@ func recordAddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, 
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4579,9 +4579,9 @@ func recordAddmv(c dispatch.Context, out, self, mat, vec *tensor.Tensor, beta, a
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4606,9 +4606,9 @@ func recordAddr(c dispatch.Context, out, self, vec1, vec2 *tensor.Tensor, beta, 
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.Track(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.Track(s.C.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.c.Mv(nil, s.consume(s.Track(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Mv(nil, s.consume(s.Track(s.C.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
 		r.publish()
 	}
@@ -4664,7 +4664,7 @@ func recordCdist(c dispatch.Context, x1, x2 *tensor.Tensor, p float64, mode stri
 			case 0:
 				return s.release(1, s.cdistGradient(s.consume(s.take(0)), s.saved(x1_), s.saved(x2_), p, mode, s.saved(result_)))
 			}
-			return s.release(2, s.cdistGradient(s.consume(s.release(1, s.Track(s.c.Transpose(nil, s.consume(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.consume(s.Track(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
+			return s.release(2, s.cdistGradient(s.consume(s.release(1, s.Track(s.C.Transpose(nil, s.consume(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.consume(s.Track(s.C.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
 	return
@@ -4707,7 +4707,7 @@ func recordNnLeakyRelu(c dispatch.Context, out, self *tensor.Tensor, slope float
 	result, err = r.c.NnLeakyRelu(out, self, slope)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4731,9 +4731,9 @@ func recordNnPreluEach(c dispatch.Context, self, weight *tensor.Tensor) (result 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
+				return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
 			}
-			return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.saved(weight_)))
+			return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.saved(weight_)))
 		}
 		r.node.cut = always
 	}
@@ -4755,7 +4755,7 @@ func recordNnPiecewiseGradient(c dispatch.Context, given, self *tensor.Tensor, l
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), low, high, inside, outside, closed)))
+				return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), low, high, inside, outside, closed)))
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -4777,7 +4777,7 @@ func recordNnHardtanh(c dispatch.Context, out, self *tensor.Tensor, low, high dt
 	result, err = r.c.NnHardtanh(out, self, low, high)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), s.numberOf(low), s.numberOf(high), 1.0, 0.0, false)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), s.numberOf(low), s.numberOf(high), 1.0, 0.0, false)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4798,7 +4798,7 @@ func recordNnRelu6(c dispatch.Context, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.NnRelu6(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), 0.0, 6.0, 1.0, 0.0, false)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), 0.0, 6.0, 1.0, 0.0, false)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4819,7 +4819,7 @@ func recordThreshold(c dispatch.Context, out, self *tensor.Tensor, limit, value 
 	result, err = r.c.Threshold(out, self, limit, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), s.numberOf(limit), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), s.numberOf(limit), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4840,7 +4840,7 @@ func recordHardshrink(c dispatch.Context, out, self *tensor.Tensor, lambd float6
 	result, err = r.c.Hardshrink(out, self, lambd)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4861,7 +4861,7 @@ func recordNnSoftshrink(c dispatch.Context, out, self *tensor.Tensor, lambd floa
 	result, err = r.c.NnSoftshrink(out, self, lambd)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4882,7 +4882,7 @@ func recordNnHardsigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *
 	result, err = r.c.NnHardsigmoid(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -3.0, 3.0, 0.16666666666666666, 0.0, false)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -3.0, 3.0, 0.16666666666666666, 0.0, false)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4903,7 +4903,7 @@ func recordNnHardswish(c dispatch.Context, out, self *tensor.Tensor) (result *te
 	result, err = r.c.NnHardswish(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnHardswishGradient(s.consume(s.take(0)), s.saved(self_))))
+			return s.release(1, s.Track(s.C.NnHardswishGradient(s.consume(s.take(0)), s.saved(self_))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4921,7 +4921,7 @@ func recordNnHardswishGradient(c dispatch.Context, given, self *tensor.Tensor) (
 		return
 	}
 	return compose(c, "nn.hardswish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
-		return s.binary('*', given, s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Le(nil, self, s.int(-3)))), s.int(0), s.consume(s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Lt(nil, self, s.int(3)))), s.consume(s.binary('+', s.div(self, s.int(3)), s.float(0.5), left)), s.int(1)))))))), right)
+		return s.binary('*', given, s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Le(nil, self, s.int(-3)))), s.int(0), s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Lt(nil, self, s.int(3)))), s.consume(s.binary('+', s.div(self, s.int(3)), s.float(0.5), left)), s.int(1)))))))), right)
 	})
 }
 
@@ -4939,7 +4939,7 @@ func recordNnElu(c dispatch.Context, out, self *tensor.Tensor, alpha float64) (r
 	result, err = r.c.NnElu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
+			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4961,7 +4961,7 @@ func recordCelu(c dispatch.Context, out, self *tensor.Tensor, alpha float64) (re
 	result, err = r.c.Celu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
+			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4982,7 +4982,7 @@ func recordSelu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Selu(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0507009873554805, 1.7580993408473766, 1.0)))
+			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0507009873554805, 1.7580993408473766, 1.0)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5000,7 +5000,7 @@ func recordNnEluGradient(c dispatch.Context, given, self *tensor.Tensor, positiv
 		return
 	}
 	return compose(c, "nn.elu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
-		return s.release(3, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, self, s.int(0)))), s.consume(s.mul(given, s.float(positive))), s.consume(s.binary('*', s.mul(given, s.float((negative/divisor))), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('/', s.Track(s.c.ClampMax(nil, self, s.int(0))), s.float(divisor), left))))), left|right)))))
+		return s.release(3, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, self, s.int(0)))), s.consume(s.mul(given, s.float(positive))), s.consume(s.binary('*', s.mul(given, s.float((negative/divisor))), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('/', s.Track(s.C.ClampMax(nil, self, s.int(0))), s.float(divisor), left))))), left|right)))))
 	})
 }
 
@@ -5017,7 +5017,7 @@ func recordNnSoftplus(c dispatch.Context, out, self *tensor.Tensor, beta, thresh
 	result, err = r.c.NnSoftplus(out, self, beta, threshold)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), beta, threshold)))
+			return s.release(1, s.Track(s.C.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), beta, threshold)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5038,7 +5038,7 @@ func recordNnLogsigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *t
 	result, err = r.c.NnLogsigmoid(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), -1.0, s.infinity())))
+			return s.release(1, s.Track(s.C.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), -1.0, s.infinity())))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5056,7 +5056,7 @@ func recordNnSoftplusGradient(c dispatch.Context, given, self *tensor.Tensor, be
 		return
 	}
 	return compose(c, "nn.softplus_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
-		return s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.sigmoid(s.consume(s.mul(self, s.float(beta))))), right)))))
+		return s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.sigmoid(s.consume(s.mul(self, s.float(beta))))), right)))))
 	})
 }
 
@@ -5073,7 +5073,7 @@ func recordNnGelu(c dispatch.Context, out, self *tensor.Tensor, approximate stri
 	result, err = r.c.NnGelu(out, self, approximate)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnGeluGradient(s.consume(s.take(0)), s.saved(self_), approximate)))
+			return s.release(1, s.Track(s.C.NnGeluGradient(s.consume(s.take(0)), s.saved(self_), approximate)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5110,7 +5110,7 @@ func recordNnSilu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cond(selfIsComplex, func() *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.siluSlope(s.saved(self_))), left) }, func() *tensor.Tensor {
-				return s.release(1, s.Track(s.c.NnSiluGradient(s.consume(s.take(0)), s.saved(self_))))
+				return s.release(1, s.Track(s.C.NnSiluGradient(s.consume(s.take(0)), s.saved(self_))))
 			})
 		}
 		r.node.cut = always
@@ -5144,7 +5144,7 @@ func recordNnMish(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.NnMish(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnMishGradient(s.consume(s.take(0)), s.saved(self_))))
+			return s.release(1, s.Track(s.C.NnMishGradient(s.consume(s.take(0)), s.saved(self_))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5177,7 +5177,7 @@ func recordNnTanhshrink(c dispatch.Context, self *tensor.Tensor) (result *tensor
 	result, err = r.c.NnTanhshrink(self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.c.Square(nil, s.consume(s.Track(s.c.Tanh(nil, s.saved(self_)))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Square(nil, s.consume(s.Track(s.C.Tanh(nil, s.saved(self_)))))))))), left|right)
 		}
 		r.node.cut = always
 	}
@@ -5429,7 +5429,7 @@ func recordPixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (
 	result, err = r.c.PixelShuffle(self, factor)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.PixelUnshuffle(s.consume(s.take(0)), factor)))
+			return s.release(1, s.Track(s.C.PixelUnshuffle(s.consume(s.take(0)), factor)))
 		}
 	}
 	return
@@ -5443,7 +5443,7 @@ func recordPixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64)
 	result, err = r.c.PixelUnshuffle(self, factor)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.PixelShuffle(s.consume(s.take(0)), factor)))
+			return s.release(1, s.Track(s.C.PixelShuffle(s.consume(s.take(0)), factor)))
 		}
 	}
 	return
@@ -5492,7 +5492,7 @@ func recordNnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, 
 	if r.finish(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnPadInside(s.consume(s.take(0)), pad, mode)))
+			return s.release(1, s.Track(s.C.NnPadInside(s.consume(s.take(0)), pad, mode)))
 		}
 	}
 	return
@@ -5561,9 +5561,9 @@ func recordNnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Track(s.c.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
+				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Track(s.C.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
 			}
-			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Track(s.c.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Track(s.c.Log(nil, s.saved(self_))), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Track(s.C.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Track(s.C.Log(nil, s.saved(self_))), left|right)), left|right)
 		}
 	}
 	return
@@ -5585,7 +5585,7 @@ func recordNnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *ten
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.touched(s.consume(s.release(2, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.ScatterAdd(out, t, dim, s.consume(s.Track(s.c.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Track(s.c.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
+				return s.C.ScatterAdd(out, t, dim, s.consume(s.Track(s.C.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Track(s.C.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
 			}))), s.saved(self_)))
 		}
 	}
@@ -5633,9 +5633,9 @@ func recordNnHuberEach(c dispatch.Context, self, target *tensor.Tensor, delta, s
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Track(s.c.Clamp(nil, s.consume((s.sub(s.saved(self_), s.saved(target_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+				return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Track(s.C.Clamp(nil, s.consume((s.sub(s.saved(self_), s.saved(target_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
 			}
-			return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Track(s.c.Clamp(nil, s.consume((s.sub(s.saved(target_), s.saved(self_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+			return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Track(s.C.Clamp(nil, s.consume((s.sub(s.saved(target_), s.saved(self_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
 		}
 		r.node.cut = always
 	}
@@ -5663,7 +5663,7 @@ func recordNnAlignment(c dispatch.Context, logs, targets *tensor.Tensor, times, 
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnAlignmentGradient(s.consume(s.take(0)), s.saved(logs_), s.saved(targets_), times, labels, blank, finite, s.saved(lossesResult_), s.saved(forwardResult_))))
+			return s.release(1, s.Track(s.C.NnAlignmentGradient(s.consume(s.take(0)), s.saved(logs_), s.saved(targets_), times, labels, blank, finite, s.saved(lossesResult_), s.saved(forwardResult_))))
 		}
 	}
 	return
@@ -6498,7 +6498,7 @@ func recordGgufLinear(c dispatch.Context, self, weight *tensor.Tensor, kind stri
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.Matmul(nil, s.grad(0), s.consume(s.Track(s.c.GgufDequantize(s.saved(weight_), kind, s.grad(0).DType()))))))
+				return s.release(1, s.Track(s.C.Matmul(nil, s.grad(0), s.consume(s.Track(s.C.GgufDequantize(s.saved(weight_), kind, s.grad(0).DType()))))))
 			}
 			return s.release(1, s.sumLeading(s.consume(s.take(0))))
 		}
@@ -6697,7 +6697,7 @@ func recordStandardGamma(c dispatch.Context, self *tensor.Tensor, g *random.Gene
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Track(s.c.StandardGammaGrad(s.saved(self_), s.saved(result_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.C.StandardGammaGrad(s.saved(self_), s.saved(result_))), left|right)
 		}
 	}
 	return
@@ -6941,7 +6941,7 @@ func recordNansum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, kee
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.Track(s.c.MaskedFill(nil, s.consume(s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Track(s.c.Isnan(s.saved(self_)))), s.int(0))))
+			return s.release(2, s.Track(s.C.MaskedFill(nil, s.consume(s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Track(s.C.Isnan(s.saved(self_)))), s.int(0))))
 		}
 		r.publish()
 	}
@@ -6999,7 +6999,7 @@ func recordNanmean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, ke
 		return
 	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.binary('/', s.Track(s.c.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.Track(s.c.Sum(nil, s.consume(s.release(1, s.Track(s.c.LogicalNot(nil, s.consume(s.Track(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
+		return s.binary('/', s.Track(s.C.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.Track(s.C.Sum(nil, s.consume(s.release(1, s.Track(s.C.LogicalNot(nil, s.consume(s.Track(s.C.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
 }
 
@@ -7538,9 +7538,9 @@ func recordMaximum(c dispatch.Context, out, self, other *tensor.Tensor) (result 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.Track(s.C.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.C.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.Track(s.C.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7564,9 +7564,9 @@ func recordMinimum(c dispatch.Context, out, self, other *tensor.Tensor) (result 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.Track(s.C.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.release(1, s.Track(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.Track(s.C.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.C.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7590,9 +7590,9 @@ func recordFmax(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.Track(s.C.Where(nil, s.consume(s.release(2, s.Track(s.C.LogicalOr(nil, s.consume(s.Track(s.C.Ge(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.C.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.Track(s.C.Where(nil, s.consume(s.release(2, s.Track(s.C.LogicalOr(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.C.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7616,9 +7616,9 @@ func recordFmin(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.Track(s.C.Where(nil, s.consume(s.release(2, s.Track(s.C.LogicalOr(nil, s.consume(s.Track(s.C.Le(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.C.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.release(1, s.Track(s.c.Where(nil, s.consume(s.release(2, s.Track(s.c.LogicalOr(nil, s.consume(s.Track(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.Track(s.C.Where(nil, s.consume(s.release(2, s.Track(s.C.LogicalOr(nil, s.consume(s.Track(s.C.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.C.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7661,9 +7661,9 @@ func recordWhere(c dispatch.Context, out, condition, self, other *tensor.Tensor)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.Where(nil, s.saved(condition_), s.consume(s.take(0)), s.int(0))))
+				return s.release(1, s.Track(s.C.Where(nil, s.saved(condition_), s.consume(s.take(0)), s.int(0))))
 			}
-			return s.release(1, s.Track(s.c.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.C.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7725,7 +7725,7 @@ func recordCummax(c dispatch.Context, outValues, outIndices, self *tensor.Tensor
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
+				return s.C.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
 		r.publish()
@@ -7750,7 +7750,7 @@ func recordCummin(c dispatch.Context, outValues, outIndices, self *tensor.Tensor
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
+				return s.C.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
 		r.publish()
@@ -7819,7 +7819,7 @@ func recordSoftmax(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dt
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, false)))
+			return s.release(1, s.Track(s.C.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, false)))
 		}
 		r.publish()
 	}
@@ -7852,7 +7852,7 @@ func recordLogSoftmax(c dispatch.Context, out, self *tensor.Tensor, dim int64, d
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, true)))
+			return s.release(1, s.Track(s.C.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, true)))
 		}
 		r.publish()
 	}
@@ -8166,7 +8166,7 @@ func recordCsrSddmm(c dispatch.Context, crow, col, mat1, mat2 *tensor.Tensor) (r
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.consume(s.take(0)), s.conj(s.saved(mat2_)))))
+				return s.release(1, s.Track(s.C.CsrSpmm(s.saved(crow_), s.saved(col_), s.consume(s.take(0)), s.conj(s.saved(mat2_)))))
 			}
 			return s.release(1, s.csrDenseGradient(s.conj(s.saved(mat1_)), s.saved(crow_), s.saved(col_), s.consume(s.release(1, s.conj(s.consume(s.take(0))))), mat2Sizes))
 		}
@@ -8251,7 +8251,7 @@ func recordErf(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Erf(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8272,7 +8272,7 @@ func recordErfc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Te
 	result, err = r.c.Erfc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8293,7 +8293,7 @@ func recordErfinv(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.release(1, s.Track(s.c.Square(nil, s.consume(s.Track(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.Track(s.C.Square(nil, s.consume(s.Track(s.C.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8314,7 +8314,7 @@ func recordLgamma(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.Lgamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Track(s.c.Digamma(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.C.Digamma(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8335,7 +8335,7 @@ func recordDigamma(c dispatch.Context, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.Digamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Track(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.C.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8356,7 +8356,7 @@ func recordI0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.I0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Track(s.c.SpecialI1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.C.SpecialI1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8420,7 +8420,7 @@ func recordPolygamma(c dispatch.Context, out *tensor.Tensor, n int64, self *tens
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Track(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.C.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8467,7 +8467,7 @@ func recordIgamma(c dispatch.Context, out, self, other *tensor.Tensor) (result *
 			case 0:
 				return s.missing("igamma: self")
 			}
-			return s.binary('*', s.take(0), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.C.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.C.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8493,7 +8493,7 @@ func recordIgammac(c dispatch.Context, out, self, other *tensor.Tensor) (result 
 			case 0:
 				return s.missing("igammac: self")
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.C.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.C.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8517,9 +8517,9 @@ func recordLogaddexp(c dispatch.Context, out, self, other *tensor.Tensor) (resul
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
+				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
 			}
-			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8543,9 +8543,9 @@ func recordLogaddexp2(c dispatch.Context, out, self, other *tensor.Tensor) (resu
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp2(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
+				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp2(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
 			}
-			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Track(s.c.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
+			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8569,7 +8569,7 @@ func recordXlogy(c dispatch.Context, out, self, other *tensor.Tensor) (result *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Track(s.c.MaskedFill(nil, s.consume(s.release(1, s.Track(s.c.Xlogy(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Track(s.c.LogicalAnd(nil, s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Track(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
+				return s.release(2, s.Track(s.C.MaskedFill(nil, s.consume(s.release(1, s.Track(s.C.Xlogy(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Track(s.C.LogicalAnd(nil, s.consume(s.Track(s.C.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Track(s.C.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
@@ -8615,7 +8615,7 @@ func recordNextafter(c dispatch.Context, out, self, other *tensor.Tensor) (resul
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Track(s.c.Where(nil, s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.consume(s.take(0)))))
+				return s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.consume(s.take(0)))))
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -8654,7 +8654,7 @@ func recordLdexp(c dispatch.Context, out, self, other *tensor.Tensor) (result *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Track(s.c.Ldexp(nil, s.consume(s.take(0)), s.conj(s.saved(other_)))))
+				return s.release(1, s.Track(s.C.Ldexp(nil, s.consume(s.take(0)), s.conj(s.saved(other_)))))
 			}
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
@@ -8679,7 +8679,7 @@ func recordFrexp(c dispatch.Context, mantissa, exponent, self *tensor.Tensor) (m
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.take(0), s.Track(s.c.Exp2(nil, s.saved(exponentResult_))), left|right)
+			return s.binary('/', s.take(0), s.Track(s.C.Exp2(nil, s.saved(exponentResult_))), left|right)
 		}
 		r.publish()
 	}
@@ -8699,7 +8699,7 @@ func recordNanToNum(c dispatch.Context, out, self *tensor.Tensor, nan, posinf, n
 	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.Track(s.c.Isfinite(s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Track(s.C.Isfinite(s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8755,7 +8755,7 @@ func recordSpecialXlog1py(c dispatch.Context, out, self, other *tensor.Tensor) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Track(s.c.MaskedFill(nil, s.consume(s.release(1, s.Track(s.c.SpecialXlog1py(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Track(s.c.LogicalAnd(nil, s.consume(s.Track(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Track(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
+				return s.release(2, s.Track(s.C.MaskedFill(nil, s.consume(s.release(1, s.Track(s.C.SpecialXlog1py(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Track(s.C.LogicalAnd(nil, s.consume(s.Track(s.C.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Track(s.C.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
@@ -8783,7 +8783,7 @@ func recordSpecialZeta(c dispatch.Context, out, self, other *tensor.Tensor) (res
 			case 0:
 				return s.missing("special.zeta: self")
 			}
-			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.Track(s.c.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
+			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.Track(s.C.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8804,7 +8804,7 @@ func recordSpecialEntr(c dispatch.Context, out, self *tensor.Tensor) (result *te
 	result, err = r.c.SpecialEntr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.Track(s.c.Log(nil, s.saved(self_))), right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.Track(s.C.Log(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8850,7 +8850,7 @@ func recordSpecialNdtr(c dispatch.Context, out, self *tensor.Tensor) (result *te
 	result, err = r.c.SpecialNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8891,7 +8891,7 @@ func recordSpecialNdtri(c dispatch.Context, out, self *tensor.Tensor) (result *t
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.Track(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8916,7 +8916,7 @@ func recordSpecialI0e(c dispatch.Context, out, self *tensor.Tensor) (result *ten
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.Track(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.C.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.Track(s.C.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -8941,7 +8941,7 @@ func recordSpecialI1(c dispatch.Context, out, self *tensor.Tensor) (result *tens
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.c.I0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.C.I0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -8987,7 +8987,7 @@ func recordSpecialBesselJ0(c dispatch.Context, out, self *tensor.Tensor) (result
 	result, err = r.c.SpecialBesselJ0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9012,7 +9012,7 @@ func recordSpecialBesselJ1(c dispatch.Context, out, self *tensor.Tensor) (result
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.C.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -9033,7 +9033,7 @@ func recordSpecialBesselY0(c dispatch.Context, out, self *tensor.Tensor) (result
 	result, err = r.c.SpecialBesselY0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9058,7 +9058,7 @@ func recordSpecialBesselY1(c dispatch.Context, out, self *tensor.Tensor) (result
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.C.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9079,7 +9079,7 @@ func recordSpecialModifiedBesselK0(c dispatch.Context, out, self *tensor.Tensor)
 	result, err = r.c.SpecialModifiedBesselK0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.Track(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9104,7 +9104,7 @@ func recordSpecialModifiedBesselK1(c dispatch.Context, out, self *tensor.Tensor)
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.Track(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.Track(s.C.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9129,7 +9129,7 @@ func recordSpecialScaledModifiedBesselK0(c dispatch.Context, out, self *tensor.T
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.Track(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.Track(s.C.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9154,7 +9154,7 @@ func recordSpecialScaledModifiedBesselK1(c dispatch.Context, out, self *tensor.T
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.Track(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.Track(s.C.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -9501,7 +9501,7 @@ func recordView(c dispatch.Context, self *tensor.Tensor, size []int64) (result *
 			return single(c.View(base, size))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -9516,7 +9516,7 @@ func recordReshape(c dispatch.Context, self *tensor.Tensor, size []int64) (resul
 	result, err = r.c.Reshape(self, size)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -9531,7 +9531,7 @@ func recordReshapeAs(c dispatch.Context, self, other *tensor.Tensor) (result *te
 	result, err = r.c.ReshapeAs(self, other)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -9546,7 +9546,7 @@ func recordFlatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (r
 	result, err = r.c.Flatten(self, start, end)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -9565,7 +9565,7 @@ func recordUnflatten(c dispatch.Context, self *tensor.Tensor, dim int64, sizes [
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -9580,7 +9580,7 @@ func recordRavel(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.Ravel(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -9597,7 +9597,7 @@ func recordTransposeMatrix(c dispatch.Context, out, self *tensor.Tensor) (result
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.TransposeMatrix(nil, s.consume(s.take(0)))))
+			return s.release(1, s.Track(s.C.TransposeMatrix(nil, s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -9615,7 +9615,7 @@ func recordTranspose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 in
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
+			return s.release(1, s.Track(s.C.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
 		}
 		r.publish()
 	}
@@ -9634,7 +9634,7 @@ func recordPermute(c dispatch.Context, self *tensor.Tensor, dims []int64) (resul
 			return single(c.Permute(base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Permute(s.consume(s.take(0)), s.inverse(dims))))
+			return s.release(1, s.Track(s.C.Permute(s.consume(s.take(0)), s.inverse(dims))))
 		}
 	}
 	return
@@ -9682,7 +9682,7 @@ func recordTransposeAll(c dispatch.Context, self *tensor.Tensor) (result *tensor
 			return single(c.TransposeAll(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
+			return s.release(1, s.Track(s.C.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
 		}
 	}
 	return
@@ -9700,7 +9700,7 @@ func recordTransposeLast(c dispatch.Context, self *tensor.Tensor) (result *tenso
 			return single(c.TransposeLast(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.Track(s.c.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.Track(s.C.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
 		}
 	}
 	return
@@ -9770,7 +9770,7 @@ func recordSqueeze(c dispatch.Context, out, self *tensor.Tensor) (result *tensor
 			return single(c.Squeeze(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -9789,7 +9789,7 @@ func recordSqueezeDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -9809,7 +9809,7 @@ func recordSqueezeDims(c dispatch.Context, out, self *tensor.Tensor, dims []int6
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -9828,7 +9828,7 @@ func recordUnsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (r
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}

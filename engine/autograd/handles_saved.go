@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -25,13 +26,13 @@ func savedBy(c dispatch.Context, self tensor.Node, which func(s *saved) bool) (l
 			return err
 		}
 		defer n.end(false)
-		s := &steps{c: c, node: n, record: true}
+		s := &steps{Builder: build.Builder{C: c}, node: n, record: true}
 		defer s.Close()
 		for i := range n.saved {
 			if !which(&n.saved[i]) {
 				continue
 			}
-			t, err := s.Try(func() *tensor.Tensor { return s.saved(i) })
+			t, err := s.Evaluate(func() *tensor.Tensor { return s.saved(i) })
 			if err != nil {
 				for _, t := range list {
 					t.Release()
@@ -84,9 +85,9 @@ func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, p
 		case n.saved[place].t == nil:
 			return status.Runtimef("Calling register_hooks on a saved tensor with value None is forbidden; %s has not saved %s", n.name, name)
 		}
-		s := &steps{c: c, node: n, record: !n.saved[place].result}
+		s := &steps{Builder: build.Builder{C: c}, node: n, record: !n.saved[place].result}
 		defer s.Close()
-		shown, err := s.Try(func() *tensor.Tensor { return s.saved(place) })
+		shown, err := s.Evaluate(func() *tensor.Tensor { return s.saved(place) })
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func (s *steps) scaled(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
 
 // spread expands the result of a reduction over dims (all if there are none) to the sizes of its operand.
 func (s *steps) spread(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
-	return s.Track(s.c.Expand(s.restore(t, sizes, dims, keepdim), sizes, false))
+	return s.Expand(s.restore(t, sizes, dims, keepdim), sizes...)
 }
 
 // restore inserts the reduced dimensions, with size 1.
@@ -44,5 +44,5 @@ func (s *steps) restore(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *te
 			reduced[d] = 1
 		}
 	}
-	return s.Track(s.c.Reshape(t, reduced))
+	return s.Reshape(t, reduced...)
 }

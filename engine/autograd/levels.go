@@ -3,6 +3,7 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -32,9 +33,9 @@ func seeded(outputs, grads []*tensor.Tensor) *tensor.Level {
 
 // forEach computes AutogradGrad by one backward pass for each batch element of l, through an unbatched graph.
 func forEach(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
-	s := &steps{c: c}
+	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
-	_, err = s.Try(func() *tensor.Tensor {
+	_, err = s.Evaluate(func() *tensor.Tensor {
 		seeds := make([]*tensor.Tensor, len(grads))
 		for i, t := range outputs {
 			if t.MappedBy(int64(l.Number)) {
@@ -111,9 +112,9 @@ func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 // derivative of v^T t with respect to the inputs, where t is the tangent of the outputs, which accounts for the change of
 // the Jacobian J.
 func pushed(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
-	s := &steps{c: c}
+	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
-	_, err = s.Try(func() *tensor.Tensor {
+	_, err = s.Evaluate(func() *tensor.Tensor {
 		primal := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == nil {
 				return nil

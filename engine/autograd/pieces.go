@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -97,16 +98,16 @@ func (s *steps) fill(f *filling, b *box) {
 		}
 		return
 	}
-	inner := &steps{c: s.c, node: s.node, outer: s, box: b}
+	inner := &steps{Builder: build.Builder{C: s.C}, node: s.node, outer: s, box: b}
 	defer inner.Close()
 	to := b.of(inner, f.made)
-	part, err := inner.Try(func() *tensor.Tensor { return f.piece(inner, b, to) })
+	part, err := inner.Evaluate(func() *tensor.Tensor { return f.piece(inner, b, to) })
 	s.Check(err)
 	defer part.Release()
 	if f.add {
-		_, err = s.c.Add(to, to, part, one)
+		_, err = s.C.Add(to, to, part, one)
 	} else {
-		err = s.c.Copy(to, part, false)
+		err = s.C.Copy(to, part, false)
 	}
 	s.Check(err)
 }
@@ -117,7 +118,7 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f fun
 	if s.record || self.Numel() <= large || !backend.Known(self) {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
 	}
-	made := s.Track(s.c.EmptyLike(self, d, tensor.NoLayout, self.Device(), shape.Preserve))
+	made := s.EmptyLikeWith(self, d, tensor.NoLayout, self.Device(), shape.Preserve)
 	made.SetHistory(nil)
 	s.fill(&filling{made: made, beside: []*tensor.Tensor{self}, piece: func(s *steps, b *box, _ *tensor.Tensor) *tensor.Tensor {
 		s.box = nil
@@ -179,7 +180,7 @@ func (s *steps) cut(i int) *tensor.Tensor {
 		made = s.take(0)
 		grad = made
 	case same:
-		made = s.Track(s.c.EmptyLike(s.pattern(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve))
+		made = s.EmptyLikeWith(s.pattern(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve)
 	default:
 		sum := want.dtype
 		if sum.Size() < dtype.Float32.Size() {
@@ -199,7 +200,7 @@ func (s *steps) cut(i int) *tensor.Tensor {
 		}
 		part, err := s.Return(n.formula(s, i))
 		s.Check(err)
-		return s.Track(n.fitTo(s.c, i, part, to.DType(), to.Sizes()))
+		return s.Track(n.fitTo(s.C, i, part, to.DType(), to.Sizes()))
 	}}, boxOf(sizes, nil))
 	return s.cast(made, want.dtype)
 }

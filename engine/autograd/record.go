@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -425,9 +426,9 @@ func named(since uint64, name string, results ...*tensor.Tensor) {
 // compose computes op by a formula of differentiable operators.
 func compose(c dispatch.Context, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	return into(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
-		s := &steps{c: c}
+		s := &steps{Builder: build.Builder{C: c}}
 		defer s.Close()
-		made, err := s.Try(func() *tensor.Tensor { return formula(s, self) })
+		made, err := s.Evaluate(func() *tensor.Tensor { return formula(s, self) })
 		if err != nil {
 			return nil, status.In(op, err)
 		}

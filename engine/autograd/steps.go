@@ -3,11 +3,10 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -17,8 +16,7 @@ var one = dtype.IntScalar(1)
 
 // steps evaluates the derivative formulas of a node. It owns their temporaries.
 type steps struct {
-	owner.Formula
-	c     dispatch.Context
+	build.Builder
 	node  *Node
 	given []*tensor.Tensor // the gradients of the node's results
 	// record: saved tensors keep their autograd metadata, so that the backward pass itself can be differentiated.
@@ -46,7 +44,7 @@ func (s *steps) Close() {
 	for _, used := range s.using {
 		used.Done()
 	}
-	s.Formula.Close()
+	s.Release()
 }
 
 // once evaluates a formula that computes the gradients of all operands, at its first call, and returns the results.
@@ -59,9 +57,9 @@ func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
 
 // aside evaluates a part of a formula, and releases its temporaries.
 func (s *steps) aside(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
-	inner := &steps{c: s.c, record: s.record}
+	inner := &steps{Builder: build.Builder{C: s.C}, record: s.record}
 	defer inner.Close()
-	return s.Track(inner.Try(func() *tensor.Tensor { return formula(inner) }))
+	return s.Track(inner.Evaluate(func() *tensor.Tensor { return formula(inner) }))
 }
 
 // differentiate evaluates the derivatives for the operands that require grad.
@@ -69,7 +67,7 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 	if !n.custom() && !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return t != nil }) {
 		return make([]*tensor.Tensor, len(n.edges)), nil
 	}
-	s := &steps{c: r.c, node: n, given: grads, record: r.create}
+	s := &steps{Builder: build.Builder{C: r.c}, node: n, given: grads, record: r.create}
 	defer s.Close()
 	made := make([]*tensor.Tensor, len(n.edges))
 	for i, e := range n.edges {
@@ -78,7 +76,7 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 		}
 		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], r.wants)
 		var err error
-		if made[i], err = s.Try(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
+		if made[i], err = s.Evaluate(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
 			return made, err
 		}
 	}
@@ -139,7 +137,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	case kept != nil:
 	case v.parcel != nil:
 		var err error
-		kept, err = v.parcel.open(s.c, s.node)
+		kept, err = v.parcel.open(s.C, s.node)
 		s.Check(err)
 		if s.opened == nil {
 			s.opened = map[int]*tensor.Tensor{}
@@ -282,13 +280,13 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 	made := s.written(s.place(a, b, over), func(out *tensor.Tensor) (*tensor.Tensor, error) {
 		switch op {
 		case '+':
-			return s.c.Add(out, a, b, one)
+			return s.C.Add(out, a, b, one)
 		case '-':
-			return s.c.Sub(out, a, b, one)
+			return s.C.Sub(out, a, b, one)
 		case '*':
-			return s.c.Mul(out, a, b)
+			return s.C.Mul(out, a, b)
 		}
-		return s.c.Div(out, a, b, "")
+		return s.C.Div(out, a, b, "")
 	})
 	s.drop(made, a, over&left != 0)
 	s.drop(made, b, over&right != 0)
@@ -298,13 +296,13 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 // both returns whether two operands are wrapped numbers, whose result is computed as a scalar, without rounding to a dtype.
 func both(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
 
-func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.Track(s.c.Neg(nil, a)) }
+func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.Neg(a) }
 
 func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
 		return t
 	}
-	return s.Track(s.c.Real(t))
+	return s.Real(t)
 }
 
 // conj returns the complex conjugate of t, or t itself if it is real.
@@ -312,19 +310,19 @@ func (s *steps) conj(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
 		return t
 	}
-	return s.Track(s.c.Conj(t))
+	return s.Conj(t)
 }
 
 func (s *steps) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if t.DType() == d {
 		return t
 	}
-	return s.Track(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
+	return s.ToOptionsWith(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve)
 }
 
 // filled returns a tensor filled with one value.
 func (s *steps) filled(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
-	return s.Track(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
+	return s.FullWith(slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev)
 }
 
 // whole returns the result of two scalars, an integer if both are integers.

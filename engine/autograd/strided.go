@@ -3,8 +3,8 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -15,7 +15,7 @@ func (n *Node) differentiateAny(r *run, grads []*tensor.Tensor) ([]*tensor.Tenso
 	if n.custom() || !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
 		return n.differentiate(r, grads)
 	}
-	s := &steps{c: r.c}
+	s := &steps{Builder: build.Builder{C: r.c}}
 	defer s.Close()
 	kept := slices.Clone(grads) // differentiate may take gradients out of grads and release them
 	for i, t := range kept {
@@ -30,7 +30,7 @@ func (n *Node) differentiateAny(r *run, grads []*tensor.Tensor) ([]*tensor.Tenso
 	for _, t := range made {
 		t.Release()
 	}
-	_, failed := s.Try(func() *tensor.Tensor {
+	_, failed := s.Evaluate(func() *tensor.Tensor {
 		for i, t := range kept {
 			kept[i] = s.densified(t)
 		}
@@ -62,5 +62,5 @@ func (s *steps) densified(t *tensor.Tensor) *tensor.Tensor {
 	if partsOf(t) == nil {
 		return t
 	}
-	return s.Track(s.c.ToDense(t, dtype.None, ops.NoBool))
+	return s.ToDense(t, dtype.None)
 }

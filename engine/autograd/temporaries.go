@@ -96,23 +96,23 @@ func (s *steps) onto(t *tensor.Tensor, step func(t, out *tensor.Tensor) (*tensor
 // Operations that own their first operand, a temporary.
 
 func (s *steps) negOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Neg(out, t) })
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Neg(out, t) })
 }
 
 func (s *steps) expOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Exp(out, t) })
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Exp(out, t) })
 }
 
 func (s *steps) lowerOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Tril(out, t, 0) })
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Tril(out, t, 0) })
 }
 
 func (s *steps) cumsumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumsum(out, t, dim, dtype.None) })
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Cumsum(out, t, dim, dtype.None) })
 }
 
 func (s *steps) cumprodOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumprod(out, t, dim, dtype.None) })
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Cumprod(out, t, dim, dtype.None) })
 }
 
 // clearedOver is cleared for an owned operand.
@@ -121,7 +121,7 @@ func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
 	if out == nil {
 		return s.used(t, s.where(condition, s.int(0), t))
 	}
-	return s.written(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedFill(out, t, condition, s.int(0)) })
+	return s.written(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.MaskedFill(out, t, condition, s.int(0)) })
 }
 
 // used releases an owned operand, unless it is the result, which it returns.

@@ -3,6 +3,7 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -71,9 +72,9 @@ func gradientOf(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, err
 	if p.Coalesced || t.Layout() != tensor.COO {
 		return entries(t, grad)
 	}
-	s := &steps{c: c}
+	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
-	return s.Try(func() *tensor.Tensor {
+	return s.Evaluate(func() *tensor.Tensor {
 		sum := s.Track(c.Coalesce(s.Track(entries(t, grad))))
 		ones := s.Track(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
 		count := s.Track(c.Coalesce(s.Track(entries(t, ones))))

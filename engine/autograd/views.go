@@ -3,6 +3,7 @@ package autograd
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -267,7 +268,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 	for i, grad := range grads {
 		grads[i] = s.densified(grad)
 	}
-	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grads...)
+	r, err := begin(s.C, "backward", "ViewBackwardBackward0", nil, grads...)
 	s.Check(err)
 	defer r.abandon()
 	made := s.empty(r.c, &origin)
@@ -289,7 +290,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.TrackAll(again(s.c, s.laid(s.c, s.grad(0), &origin)))[i]
+			return s.TrackAll(again(s.C, s.laid(s.C, s.grad(0), &origin)))[i]
 		}
 	}
 	return made
@@ -297,7 +298,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 
 // put writes given to part, a view of made with overlapping elements, element by element, or adds it.
 func (s *steps) put(c dispatch.Context, made, part, given, only *tensor.Tensor, add bool) {
-	inner := &steps{c: c}
+	inner := &steps{Builder: build.Builder{C: c}}
 	defer inner.Close()
 	if lazy := part.Lazy(); lazy != 0 { // the view is conjugated or negated
 		given, part = inner.Track(dispatch.Toggled(c, given, lazy)), inner.Track(part.WithLazy(0), nil)
@@ -324,7 +325,7 @@ func (s *steps) put(c dispatch.Context, made, part, given, only *tensor.Tensor, 
 // places returns the number of elements of t's storage, and the index in the storage of each element of t.
 func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
 	length = t.Storage().Nbytes() / t.DType().Size()
-	return length, s.Track(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
+	return length, s.AsStrided(s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset()))
 }
 
 // Hand is called when an operator returns t to the program. A view of a temporary that is not used elsewhere stops being a view, so that writes to it
@@ -437,12 +438,12 @@ func (w *viewed) mirror(v *Variable, t *tensor.Tensor) {
 
 // slices returns the gradient of operand i of a CopySlices node with inner node n, whose output number output was written to the view.
 func (s *steps) slices(n *Node, output int, again replay, at int, origin *place, i int) *tensor.Tensor {
-	grad := s.laid(s.c, s.grad(0), origin)
-	part := s.Track(again.only(s.c, grad, at))
+	grad := s.laid(s.C, s.grad(0), origin)
+	part := s.Track(again.only(s.C, grad, at))
 	if s.inner == nil {
 		given := make([]*tensor.Tensor, len(n.outputs))
-		given[output] = s.Track(s.c.Clone(part, shape.Contiguous))
-		s.inner = &steps{c: s.c, node: n, given: given, record: s.record}
+		given[output] = s.CloneWith(part, shape.Contiguous)
+		s.inner = &steps{Builder: build.Builder{C: s.C}, node: n, given: given, record: s.record}
 		s.inner.result = func(t *tensor.Tensor) *Node {
 			s.node.retain()
 			return partOf("AsStridedBackward0", Edge{s.node, 0}, t, *origin, again, at)
@@ -453,14 +454,14 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 		if tensoriter.SelfOverlaps(part) {
 			s.Check(status.NotImplementedf("%s: the gradient of values written to a view of sizes %v and strides %v, several elements of which refer to a single memory location, is not implemented; clone() the view", n.name, part.Sizes(), part.Strides()))
 		}
-		return s.Track(inner.Try(func() *tensor.Tensor { return n.formula(inner, i) }))
+		return s.Track(inner.Evaluate(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}
 	var of *tensor.Tensor
 	if n.edges[0].Node != nil {
-		of = s.Track(inner.Try(func() *tensor.Tensor { return n.formula(inner, 0) }))
+		of = s.Track(inner.Evaluate(func() *tensor.Tensor { return n.formula(inner, 0) }))
 	}
 	if of == nil {
-		of = s.Track(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
+		of = s.ZerosLikeWith(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve)
 	}
 	return s.spliced(grad, of, nil, again, at, origin)
 }
@@ -469,7 +470,7 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 // for which written is true, or without written those that differ from t.
 func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
 	t, given = s.densified(t), s.densified(given)
-	r, err := begin(s.c, "backward", "CopySlicesBackward0", nil, t, given)
+	r, err := begin(s.C, "backward", "CopySlicesBackward0", nil, t, given)
 	s.Check(err)
 	defer r.abandon()
 	made := s.laid(r.c, t, origin)
@@ -488,8 +489,8 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 	s.Check(r.err)
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			grad := s.laid(s.c, s.grad(0), origin)
-			part := s.Track(again.only(s.c, grad, at))
+			grad := s.laid(s.C, s.grad(0), origin)
+			part := s.Track(again.only(s.C, grad, at))
 			var written *tensor.Tensor
 			if shared {
 				written = s.saved(kept)

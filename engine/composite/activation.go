@@ -22,7 +22,7 @@ func floating(op string, t *tensor.Tensor) error {
 }
 
 // Prelu multiplies negative elements by a weight, or by that of their channel.
-func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "prelu"
 	if self.DType() != weight.DType() {
 		return nil, status.Runtimef("%s: weight must have the dtype of self, %v, but has %v", op, self.DType(), weight.DType())
@@ -42,13 +42,13 @@ func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (*tensor.Tensor, err
 		sizes[1] = channels
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	each := s.Reshape(weight, sizes...)
-	return s.Last(func() (*tensor.Tensor, error) { return c.NnPreluEach(self, each) })
+	defer s.Close(&err)
+	each := s.AsShape(weight, sizes...)
+	return s.ReturnNew(c.NnPreluEach(self, each))
 }
 
 // Rrelu multiplies elements up to 0 by random numbers, one drawn for each of them, or all by the middle of the range.
-func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (_ *tensor.Tensor, err error) {
 	const op = "rrelu"
 	if err := floating(op, self); err != nil {
 		return nil, err
@@ -61,32 +61,29 @@ func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, t
 		return only(op, made, err)
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	factors := s.Track(c.OnesLike(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve))
-	if low := s.Binary(c.Le, self, s.Int(0)); backend.Known(self) {
-		some := s.Binary(c.MaskedSelect, low, low)
-		if s.Err != nil {
-			return nil, s.Err
-		}
-		drawn := s.Empty(self, dtype.Float64, some.Numel())
+	defer s.Close(&err)
+	factors := s.OnesLikeWith(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve)
+	if low := s.Le(self, s.IntNumber(0)); backend.Known(self) {
+		some := s.MaskedSelect(low, low)
+		drawn := s.EmptyBeside(self, dtype.Float64, some.Numel())
 		lower, upper = s.asElement(lower, self), s.asElement(upper, self)
-		s.Do(func() error { return c.FillUniform(drawn, lower, upper, g) })
-		drawn = s.Cast(drawn, self.DType())
+		s.FillUniformWith(drawn, lower, upper, g)
+		drawn = s.CastTo(drawn, self.DType())
 		ones := factors
-		factors = s.Step(func() (*tensor.Tensor, error) { return c.MaskedScatter(nil, ones, low, drawn) })
+		factors = s.MaskedScatter(ones, low, drawn)
 	}
 	return s.result(out, s.Mul(self, factors))
 }
 
 // asElement returns a number as an element of t has it.
 func (s *scope) asElement(v float64, t *tensor.Tensor) float64 {
-	element := s.Track(s.C.Full(nil, nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device()))
-	rounded, _ := s.Value(element)
+	element := s.FullWith(nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device())
+	rounded, _ := s.ReadElement(element)
 	return rounded.Float()
 }
 
 // NnGlu gates one half of a dimension by the other.
-func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (_ *tensor.Tensor, err error) {
 	const op = "nn_glu"
 	if err := floating(op, self); err != nil {
 		return nil, err
@@ -103,42 +100,38 @@ func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (*tensor.Tensor, 
 		return nil, status.Runtimef("%s: the size of dimension %d must be even, but is %d", op, at, n)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	d := self.DType()
 	// The product is rounded to 16 bits, and no factor before it.
-	gate := s.Unary(c.Sigmoid, s.Cast(s.Narrow(self, int64(at), n/2, n/2), d.Compute()))
-	return s.result(nil, s.Cast(s.Mul(s.Narrow(self, int64(at), 0, n/2), gate), d))
+	gate := s.Sigmoid(s.CastTo(s.Narrow(self, int64(at), n/2, n/2), d.Compute()))
+	return s.result(nil, s.CastTo(s.Mul(s.Narrow(self, int64(at), 0, n/2), gate), d))
 }
 
 // NnSoftmin computes softmax(-self).
-func NnSoftmin(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func NnSoftmin(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_softmin")
-	defer s.Close()
-	turned := s.Unary(c.Neg, self)
-	return s.Last(func() (*tensor.Tensor, error) { return c.Softmax(nil, turned, dim, d) })
+	defer s.Close(&err)
+	turned := s.Neg(self)
+	return s.ReturnNew(c.Softmax(nil, turned, dim, d))
 }
 
 // NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
-func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
+func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_gumbel_softmax")
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
-	_, err := shape.WrapDim(s.Op, dim, self.Dim()) // before anything is drawn
-	s.Fail(err)
-	waiting := s.Step(func() (*tensor.Tensor, error) {
-		return c.EmptyLike(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
-	})
-	s.Do(func() error { return c.FillExponential(waiting, 1, g) })
-	noise := s.Unary(c.Neg, s.Unary(c.Log, waiting))
-	logits := s.Div(s.Add(self, noise), s.Float(tau))
-	soft := s.Step(func() (*tensor.Tensor, error) { return c.Softmax(nil, logits, dim, dtype.None) })
+	defer s.Close(&err)
+	s.Check(floating(s.Op, self))
+	_, err = shape.WrapDim(s.Op, dim, self.Dim()) // before anything is drawn
+	s.Check(err)
+	waiting := s.EmptyLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
+	s.FillExponentialWith(waiting, 1, g)
+	noise := s.Neg(s.Log(waiting))
+	logits := s.Div(s.Add(self, noise), s.FloatNumber(tau))
+	soft := s.Softmax(logits, dim, dtype.None)
 	if !hard {
 		return s.result(nil, soft)
 	}
-	index := s.Step(func() (*tensor.Tensor, error) { return c.Argmax(nil, soft, ops.Int(dim), true) })
-	zeros := s.Step(func() (*tensor.Tensor, error) {
-		return c.ZerosLike(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
-	})
-	one := s.Step(func() (*tensor.Tensor, error) { return c.ScatterValue(nil, zeros, dim, index, dtype.IntScalar(1)) })
-	return s.result(nil, s.Add(s.Sub(one, s.view(c.Detach, soft)), soft))
+	index := s.Argmax(soft, ops.Int(dim), true)
+	zeros := s.ZerosLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
+	one := s.ScatterValue(zeros, dim, index, dtype.IntScalar(1))
+	return s.result(nil, s.Add(s.Sub(one, s.Detach(soft)), soft))
 }

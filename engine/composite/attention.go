@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -24,13 +24,10 @@ type attention struct {
 }
 
 // NnScaledDotProductAttention returns means of values, weighted by the softmax of products of queries and keys.
-func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
+func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (_ *tensor.Tensor, err error) {
 	a := attention{scope: newScope(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
-	defer a.Close()
+	defer a.Close(&err)
 	a.check(dropout)
-	if a.Err != nil {
-		return nil, a.Err
-	}
 	a.scale = 1 / math.Sqrt(float64(max(q.Sizes()[q.Dim()-1], 1)))
 	if scale != nil {
 		a.scale = *scale
@@ -43,24 +40,24 @@ func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tenso
 	a.broadcast()
 	var result *tensor.Tensor
 	if dev := q.Device().Type; dropout > 0 || dev != device.CPU && dev != device.Meta {
-		weights := a.AttentionWeights(a.query, a.key, a.mask, causal, a.scale)
-		kept := a.Step(func() (*tensor.Tensor, error) { return c.Dropout(nil, weights, dropout, true, nil) })
-		result = a.Binary(c.Matmul, kept, a.value)
-	} else if a.Err == nil {
+		weights := build.AttentionWeights(a.Builder, a.query, a.key, a.mask, causal, a.scale)
+		kept := a.Dropout(weights, dropout, true)
+		result = a.Matmul(kept, a.value)
+	} else {
 		made, lse, err := c.NnAttention(a.query, a.key, a.value, a.mask, causal, a.scale, laid)
 		result = a.Track(made, err)
 		a.Track(lse, nil)
 	}
 	if a.grouped {
-		result = a.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Flatten(t, -4, -3) }, result)
+		result = a.Flatten(result, -4, -3)
 	}
-	return a.result(nil, a.Cast(result, q.DType()))
+	return a.result(nil, a.CastTo(result, q.DType()))
 }
 
 // check returns an error for operands that do not fit each other.
 func (a *attention) check(dropout float64) {
 	d := a.query.DType()
-	a.Fail(floating(a.Op, a.query))
+	a.Check(floating(a.Op, a.query))
 	q, k, v := a.query.Sizes(), a.key.Sizes(), a.value.Sizes()
 	switch {
 	case a.key.DType() != d || a.value.DType() != d:
@@ -96,26 +93,23 @@ func (a *attention) likeQuery(grouped bool) bool {
 // inFloat casts the operands to the compute dtype d, and converts the mask to one that is added. Keys and values can be read in the dtype that they are
 // stored in.
 func (a *attention) inFloat(d dtype.DType, stored bool) {
-	if a.query = a.Cast(a.query, d); !stored {
-		a.key, a.value = a.Cast(a.key, d), a.Cast(a.value, d)
+	if a.query = a.CastTo(a.query, d); !stored {
+		a.key, a.value = a.CastTo(a.key, d), a.CastTo(a.value, d)
 	}
 	switch {
 	case a.mask == nil:
 	case a.mask.DType() == dtype.Bool:
-		a.mask = a.Where(a.mask, a.Zeros(a.query, d), a.Float(math.Inf(-1)))
+		a.mask = a.Where(a.mask, a.ZerosBeside(a.query, d), a.FloatNumber(math.Inf(-1)))
 	default:
-		a.mask = a.Cast(a.mask, d)
+		a.mask = a.CastTo(a.mask, d)
 	}
 }
 
 // group has a dimension for the heads of query that share one of key and value.
 func (a *attention) group() {
-	if a.Err != nil {
-		return
-	}
 	heads := func(t *tensor.Tensor) int64 { return t.Sizes()[t.Dim()-3] }
 	if min(a.query.Dim(), a.key.Dim(), a.value.Dim()) < 3 {
-		a.Fail(status.Indexf("%s: query, key and value must have shape (..., heads, length, features) with enable_gqa, but have sizes %v, %v and %v",
+		a.Check(status.Indexf("%s: query, key and value must have shape (..., heads, length, features) with enable_gqa, but have sizes %v, %v and %v",
 			a.Op, a.query.Sizes(), a.key.Sizes(), a.value.Sizes()))
 		return
 	}
@@ -128,12 +122,7 @@ func (a *attention) group() {
 	}
 	if heads(a.key) != heads(a.value) {
 		for _, t := range []**tensor.Tensor{&a.key, &a.value} {
-			*t = a.Step(func() (*tensor.Tensor, error) {
-				return a.C.RepeatInterleaveSelf(*t, n/heads(*t), -3, ops.NoInt)
-			})
-			if a.Err != nil {
-				return
-			}
+			*t = a.RepeatInterleaveSelf(*t, n/heads(*t), -3)
 		}
 	}
 	shared := heads(a.key)
@@ -147,24 +136,16 @@ func (a *attention) group() {
 
 // inGroups splits the dimension of heads into groups, and heads per group.
 func (a *attention) inGroups(t *tensor.Tensor, groups int64) *tensor.Tensor {
-	return a.Step(func() (*tensor.Tensor, error) {
-		return a.C.Unflatten(t, -3, []int64{groups, t.Sizes()[t.Dim()-3] / groups})
-	})
+	return a.Unflatten(t, -3, groups, t.Sizes()[t.Dim()-3]/groups)
 }
 
 // broadcast returns all operands the same leading dimensions: those of a mask are at most the ones of the others.
 func (a *attention) broadcast() {
-	if a.Err != nil {
-		return
-	}
 	first := func(t *tensor.Tensor) []int64 { return t.Sizes()[:t.Dim()-2] }
 	all, err := shape.Broadcast(a.Op, first(a.query), first(a.key))
-	a.Fail(err)
+	a.Check(err)
 	all, err = shape.Broadcast(a.Op, all, first(a.value))
-	a.Fail(err)
-	if a.Err != nil {
-		return
-	}
+	a.Check(err)
 	spread := func(t *tensor.Tensor, lead []int64, rows, columns int64) *tensor.Tensor {
 		sizes := append(slices.Clone(lead), rows, columns)
 		if slices.Equal(sizes, t.Sizes()) {
@@ -180,14 +161,12 @@ func (a *attention) broadcast() {
 			lead = append(slices.Clone(all[:len(all)-2]), groups*all[len(all)-1])
 		}
 		a.mask = spread(a.mask, lead, a.query.Sizes()[a.query.Dim()-2], a.key.Sizes()[a.key.Dim()-2])
-		if a.grouped && a.Err == nil {
+		if a.grouped {
 			a.mask = a.inGroups(a.mask, groups)
 		}
 	}
 	for _, t := range []**tensor.Tensor{&a.query, &a.key, &a.value} {
-		if a.Err == nil {
-			n := (*t).Dim()
-			*t = spread(*t, all, (*t).Sizes()[n-2], (*t).Sizes()[n-1])
-		}
+		n := (*t).Dim()
+		*t = spread(*t, all, (*t).Sizes()[n-2], (*t).Sizes()[n-1])
 	}
 }

@@ -24,7 +24,7 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 	average, causal bool) (out, weights *tensor.Tensor, err error) {
 	h := heads{scope: newScope(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
 		causal: causal, weights: needWeights}
-	defer h.Close()
+	defer h.Close(&err)
 	h.check(separate, outWeight)
 	projections := []*tensor.Tensor{weightQ, weightK, weightV}
 	if !separate {
@@ -40,19 +40,16 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 	var made *tensor.Tensor
 	if needWeights {
 		weights = h.weighing(dropout)
-		made = h.Binary(c.Bmm, weights, h.v)
-		if weights = h.Reshape(weights, h.examples, count, h.rows, h.keys); average {
-			weights = h.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, weights, []int64{1}, false, dtype.None) })
+		made = h.Bmm(weights, h.v)
+		if weights = h.AsShape(weights, h.examples, count, h.rows, h.keys); average {
+			weights = h.Mean(weights, []int64{1}, false)
 		}
 	} else {
 		made = h.attend(dropout)
 	}
-	made = h.Reshape(h.Permute(made, 1, 0, 2), h.rows*h.examples, embed)
-	made = h.Step(func() (*tensor.Tensor, error) { return c.NnLinear(nil, made, outWeight, outBias) })
-	if h.Err != nil {
-		return nil, nil, h.Err
-	}
-	made = h.Reshape(made, h.rows, h.examples, made.Sizes()[1])
+	made = h.AsShape(h.ReorderDims(made, 1, 0, 2), h.rows*h.examples, embed)
+	made = h.NnLinear(made, outWeight, outBias)
+	made = h.AsShape(made, h.rows, h.examples, made.Sizes()[1])
 	if !h.batched {
 		made = h.squeezed(made, 1)
 		if needWeights {
@@ -60,13 +57,13 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 		}
 	}
 	if !needWeights {
-		weights = h.Empty(made, made.DType(), 0)
+		weights = h.EmptyBeside(made, made.DType(), 0)
 	}
 	return h.ReturnBoth(made, weights)
 }
 
 func (h *heads) squeezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return h.Step(func() (*tensor.Tensor, error) { return h.C.SqueezeDim(nil, t, dim) })
+	return h.SqueezeDim(t, dim)
 }
 
 // check returns an error for invalid operands. It adds a batch dimension to unbatched ones.
@@ -97,9 +94,6 @@ func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 			h.padding = h.Unsqueeze(h.padding, 0)
 		}
 	}
-	if h.Err != nil {
-		return
-	}
 	h.rows, h.examples, h.keys = h.q.Sizes()[0], h.q.Sizes()[1], h.k.Sizes()[0]
 	switch width := h.q.Sizes()[2]; {
 	case h.causal && h.mask == nil:
@@ -117,14 +111,14 @@ func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 
 // thirds returns those of a weight or a bias for queries, keys and values together.
 func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
-	if t == nil || h.Err != nil {
+	if t == nil {
 		return make([]*tensor.Tensor, 3)
 	}
 	parts, err := h.C.Chunk(t, 3, 0)
 	for i, part := range parts {
 		parts[i] = h.Track(part, err)
 	}
-	if h.Fail(err); h.Err == nil && len(parts) != 3 {
+	if h.Check(err); len(parts) != 3 {
 		h.Failf("the size of dimension 0 of the projections of query, key and value must be divisible by 3, but the sizes are %v", t.Sizes())
 	}
 	return parts
@@ -133,31 +127,28 @@ func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
 // project projects queries, keys and values.
 func (h *heads) project(weights, biases []*tensor.Tensor) {
 	for i, t := range []**tensor.Tensor{&h.q, &h.k, &h.v} {
-		if h.Err == nil && weights[i] == nil {
+		if weights[i] == nil {
 			h.Failf("in_proj_weight is required, or with use_separate_proj_weight q_proj_weight, k_proj_weight and v_proj_weight")
 		}
-		*t = h.Step(func() (*tensor.Tensor, error) { return h.C.NnLinear(nil, *t, weights[i], biases[i]) })
+		*t = h.NnLinear(*t, weights[i], biases[i])
 	}
 }
 
 // masks converts masks to ones that are added to products, the attention mask with a dimension for heads. A mask that is known to be causal is
 // dropped.
 func (h *heads) masks() {
-	if h.Err != nil {
-		return
-	}
 	added := func(t *tensor.Tensor) *tensor.Tensor {
 		if t == nil || t.DType() != dtype.Bool {
 			return t
 		}
-		return h.Where(t, h.Float(math.Inf(-1)), h.Zeros(h.q, h.q.DType()))
+		return h.Where(t, h.FloatNumber(math.Inf(-1)), h.ZerosBeside(h.q, h.q.DType()))
 	}
 	if h.padding = added(h.padding); h.causal && h.padding == nil && !h.weights {
 		h.mask = nil
 		return
 	}
 	h.mask, h.causal = added(h.mask), false
-	if h.mask == nil || h.Err != nil {
+	if h.mask == nil {
 		return
 	}
 	want := []int64{h.rows, h.keys}
@@ -175,9 +166,6 @@ func (h *heads) masks() {
 
 // extend puts the heads of all examples first, and adds keys and values: biases, and zeros.
 func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bool) {
-	if h.Err != nil {
-		return
-	}
 	width, all := h.embed/h.count, h.examples*h.count
 	if (biasK == nil) != (biasV == nil) {
 		h.Failf("bias_k and bias_v must be passed together, or neither of them")
@@ -185,21 +173,15 @@ func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bo
 	if biasK != nil && (staticK != nil || staticV != nil) {
 		h.Failf("bias cannot be added to static key or static value: bias_k and bias_v must be None with static_k or static_v")
 	}
-	if h.Err != nil {
-		return
-	}
 	if biasK != nil {
 		for _, t := range []struct{ of, bias **tensor.Tensor }{{&h.k, &biasK}, {&h.v, &biasV}} {
-			more := h.Step(func() (*tensor.Tensor, error) { return h.C.Repeat(*t.bias, []int64{1, h.examples, 1}) })
-			*t.of = h.Cat(0, *t.of, more)
+			more := h.Repeat(*t.bias, 1, h.examples, 1)
+			*t.of = h.Cat([]*tensor.Tensor{*t.of, more}, 0)
 		}
 		h.pad()
 	}
 	split := func(t *tensor.Tensor) *tensor.Tensor {
-		if h.Err != nil {
-			return nil
-		}
-		return h.Permute(h.Reshape(t, t.Sizes()[0], all, width), 1, 0, 2)
+		return h.ReorderDims(h.AsShape(t, t.Sizes()[0], all, width), 1, 0, 2)
 	}
 	h.q = split(h.q)
 	for i, t := range []struct{ of, static **tensor.Tensor }{{&h.k, &staticK}, {&h.v, &staticV}} {
@@ -215,37 +197,33 @@ func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bo
 	}
 	if addZero {
 		for _, t := range []**tensor.Tensor{&h.k, &h.v} {
-			if h.Err == nil {
-				*t = h.Cat(1, *t, h.Zeros(*t, (*t).DType(), all, 1, width))
-			}
+			*t = h.Cat([]*tensor.Tensor{*t, h.ZerosBeside(*t, (*t).DType(), all, 1, width)}, 1)
 		}
 		h.pad()
 	}
-	if h.Err == nil {
-		h.keys = h.k.Sizes()[1]
-	}
+	h.keys = h.k.Sizes()[1]
 }
 
 // pad has masks for one key more, which all queries have a weight for.
 func (h *heads) pad() {
 	for _, t := range []**tensor.Tensor{&h.mask, &h.padding} {
 		if *t != nil {
-			*t = h.Step(func() (*tensor.Tensor, error) { return h.C.ConstantPadNd(*t, []int64{0, 1}, dtype.IntScalar(0)) })
+			*t = h.ConstantPadNd(*t, []int64{0, 1}, dtype.IntScalar(0))
 		}
 	}
 }
 
 // joinMasks adds the mask of keys to that of pairs.
 func (h *heads) joinMasks() {
-	if h.padding == nil || h.Err != nil {
+	if h.padding == nil {
 		return
 	}
 	if want := []int64{h.examples, h.keys}; !slices.Equal(h.padding.Sizes(), want) {
 		h.Failf("key_padding_mask must have sizes %v (batch, keys), but has %v", want, h.padding.Sizes())
 		return
 	}
-	every := h.Expand(h.Reshape(h.padding, h.examples, 1, 1, h.keys), h.examples, h.count, 1, h.keys)
-	every = h.Reshape(every, h.examples*h.count, 1, h.keys)
+	every := h.Expand(h.AsShape(h.padding, h.examples, 1, 1, h.keys), h.examples, h.count, 1, h.keys)
+	every = h.AsShape(every, h.examples*h.count, 1, h.keys)
 	if h.mask == nil {
 		h.mask = every
 	} else {
@@ -255,41 +233,36 @@ func (h *heads) joinMasks() {
 
 // weighing returns the weights of all heads.
 func (h *heads) weighing(dropout float64) *tensor.Tensor {
-	scaled := h.Mul(h.q, h.Float(math.Sqrt(1/float64(h.embed/max(h.count, 1)))))
-	turned := h.Permute(h.k, 0, 2, 1)
+	scaled := h.Mul(h.q, h.FloatNumber(math.Sqrt(1/float64(h.embed/max(h.count, 1)))))
+	turned := h.ReorderDims(h.k, 0, 2, 1)
 	var scores *tensor.Tensor
 	if h.mask != nil {
 		one := dtype.IntScalar(1)
-		scores = h.Step(func() (*tensor.Tensor, error) { return h.C.Baddbmm(nil, h.mask, scaled, turned, one, one) })
+		scores = h.BaddbmmWith(h.mask, scaled, turned, one, one)
 	} else {
-		scores = h.Binary(h.C.Bmm, scaled, turned)
+		scores = h.Bmm(scaled, turned)
 	}
-	weights := h.Softmax(scores)
+	weights := h.Softmax(scores, -1, dtype.None)
 	if dropout == 0 {
 		return weights
 	}
-	return h.Step(func() (*tensor.Tensor, error) { return h.C.Dropout(nil, weights, dropout, true, nil) })
+	return h.Dropout(weights, dropout, true)
 }
 
 // attend returns the results of all heads, without their weights.
 func (h *heads) attend(dropout float64) *tensor.Tensor {
 	apart := func(t *tensor.Tensor) *tensor.Tensor {
-		if h.Err != nil {
-			return nil
-		}
-		return h.Reshape(t, h.examples, h.count, t.Sizes()[1], t.Sizes()[2])
+		return h.AsShape(t, h.examples, h.count, t.Sizes()[1], t.Sizes()[2])
 	}
 	mask := h.mask
 	switch {
-	case mask == nil || h.Err != nil:
+	case mask == nil:
 	case mask.Sizes()[0] == 1:
 		mask = h.Unsqueeze(mask, 0)
 	default:
 		mask = apart(mask)
 	}
 	q, k, v := apart(h.q), apart(h.k), apart(h.v)
-	made := h.Step(func() (*tensor.Tensor, error) {
-		return h.C.NnScaledDotProductAttention(q, k, v, mask, dropout, h.causal, nil, false)
-	})
-	return h.Reshape(made, h.examples*h.count, h.rows, h.embed/max(h.count, 1))
+	made := h.NnScaledDotProductAttention(q, k, v, mask, dropout, h.causal)
+	return h.AsShape(made, h.examples*h.count, h.rows, h.embed/max(h.count, 1))
 }

@@ -59,17 +59,17 @@ func ConvTranspose3d(c dispatch.Context, self, weight, bias *tensor.Tensor, stri
 }
 
 // ConvTbc returns a convolution in one dimension of signals whose channels are adjacent.
-func ConvTbc(c dispatch.Context, self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
+func ConvTbc(c dispatch.Context, self, weight, bias *tensor.Tensor, pad int64) (_ *tensor.Tensor, err error) {
 	const op = "conv_tbc"
 	if self.Dim() != 3 || weight.Dim() != 3 || bias.Dim() != 1 {
 		return nil, status.Runtimef("%s: self must be (L, N, C), weight (K, C, M) and bias (M), but they have sizes %v, %v and %v", op, self.Sizes(), weight.Sizes(), bias.Sizes())
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	signals, kernels := s.Permute(self, 1, 2, 0), s.Permute(weight, 2, 1, 0)
+	defer s.Close(&err)
+	signals, kernels := s.ReorderDims(self, 1, 2, 0), s.ReorderDims(weight, 2, 1, 0)
 	one := []int64{1}
-	made := s.Step(func() (*tensor.Tensor, error) { return c.Conv1d(signals, kernels, bias, one, []int64{pad}, one, 1) })
-	return s.result(nil, s.Contiguous(s.Permute(made, 2, 0, 1)))
+	made := s.Conv1d(signals, kernels, bias, one, []int64{pad}, one, 1)
+	return s.result(nil, s.AsContiguous(s.ReorderDims(made, 2, 0, 1)))
 }
 
 // convolution holds the arguments of a convolution in n dimensions.
@@ -83,7 +83,7 @@ type convolution struct {
 }
 
 // convolve checks the arguments, and runs a convolution on images with a dimension for examples.
-func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if err := v.expand(); err != nil {
 		return nil, err
 	}
@@ -94,19 +94,13 @@ func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tens
 		return nil, v.wrong("expected %d-dimensional weight, but got weight of size %v", v.n+2, weight.Sizes())
 	}
 	s := newScope(c, v.op)
-	defer s.Close()
+	defer s.Close(&err)
 	alone := self.Dim() == v.n+1
 	if alone {
 		self = s.Unsqueeze(self, 0)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if !alone && self.Sizes()[0] == 0 {
 		self, weight, bias = v.emptyBatch(s, self, weight, bias)
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	if err := v.check(self, weight, bias); err != nil {
 		return nil, err
@@ -126,11 +120,9 @@ func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tens
 			bias = s.Narrow(bias, 0, 0, 0)
 		}
 	}
-	made := s.Step(func() (*tensor.Tensor, error) {
-		return run(self, weight, bias, sizes, v.stride, v.padding, v.dilation, v.groups, format)
-	})
+	made := s.Track(run(self, weight, bias, sizes, v.stride, v.padding, v.dilation, v.groups, format))
 	if alone {
-		made = s.Step(func() (*tensor.Tensor, error) { return c.SqueezeDim(nil, made, 0) })
+		made = s.SqueezeDim(made, 0)
 	}
 	return s.result(nil, made)
 }
@@ -219,9 +211,9 @@ func (v *convolution) emptyBatch(s *scope, self, weight, bias *tensor.Tensor) (_
 		made = dtype.Promote(made, weight.DType())
 	}
 	if bias != nil {
-		bias = s.Cast(bias, made)
+		bias = s.CastTo(bias, made)
 	}
-	return s.Cast(self, made), s.Cast(weight, made), bias
+	return s.CastTo(self, made), s.CastTo(weight, made), bias
 }
 
 // sizes returns the spatial sizes of the result. It converts a padding that is a string.

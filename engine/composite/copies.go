@@ -4,7 +4,6 @@ import (
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -14,28 +13,22 @@ func AliasCopy(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, er
 }
 
 // copyOf returns a row-major copy of view and releases view, or writes the elements to out. A sparse tensor is cloned with its layout.
-func copyOf(c dispatch.Context, op string, out, view *tensor.Tensor, err error) (*tensor.Tensor, error) {
+func copyOf(c dispatch.Context, op string, out, view *tensor.Tensor, failed error) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
-	s.Track(view, status.In(op, err))
-	if s.Err == nil && out != nil {
-		s.Strided(view, out)
+	defer s.Close(&err)
+	s.Track(view, failed)
+	if out != nil {
+		s.CheckStrided(view, out)
 		return s.result(out, view)
 	}
-	return s.Last(func() (*tensor.Tensor, error) { return c.Clone(view, rowMajor(view)) })
+	return s.ReturnNew(c.Clone(view, rowMajor(view)))
 }
 
 // copiesOf are row-major copies of views, which it releases.
-func copiesOf(c dispatch.Context, op string, views []*tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+func copiesOf(c dispatch.Context, op string, views []*tensor.Tensor, failed error) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
-	s.Fail(status.In(op, err))
-	for _, view := range views {
-		s.Track(view, nil)
-	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.TrackAll(views, failed)
 	return owner.List(len(views), func(i int) (*tensor.Tensor, error) { return c.Clone(views[i], rowMajor(views[i])) })
 }
 

@@ -10,12 +10,10 @@ import (
 
 // Cov returns the covariance matrix of variables in rows and observations in columns. fweights are the frequencies of observations, aweights their
 // weights.
-func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
+func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "cov")
-	defer s.Close()
-	if s.Strided(self, fweights, aweights); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.CheckStrided(self, fweights, aweights)
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("cov: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
@@ -30,7 +28,7 @@ func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aw
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
-	x := s.wideEnough(s.Reshape(self, rows, n))
+	x := s.wideEnough(s.AsShape(self, rows, n))
 	w, err := s.weights(n, fweights, aweights)
 	if err != nil {
 		return nil, err
@@ -39,43 +37,40 @@ func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aw
 	var norm, mean *tensor.Tensor
 	switch {
 	case w == nil:
-		norm = s.Float(float64(n - correction))
+		norm = s.FloatNumber(float64(n - correction))
 		mean = s.mean(x, 1, d.Compute())
 	default:
-		total := s.Sum(w)
-		if v, known := s.Value(total); known && v.Equal(0) {
+		total := s.Sum(w, nil, false)
+		if v, known := s.ReadElement(total); known && v.Equal(0) {
 			return nil, status.Runtimef("cov: weights sum to zero, can't be normalized")
 		}
-		mean = s.Unsqueeze(s.Div(s.Sum(s.Mul(x, w), 1), total), 1)
+		mean = s.Unsqueeze(s.Div(s.Sum(s.Mul(x, w), []int64{1}, false), total), 1)
 		if aweights == nil {
 			norm = s.Sub(total, s.Number(dtype.IntScalar(correction)))
 		} else {
-			squares := s.Sum(s.Mul(w, aweights))
+			squares := s.Sum(s.Mul(w, aweights), nil, false)
 			norm = s.Sub(total, s.Div(s.Mul(squares, s.Number(dtype.IntScalar(correction))), total))
 		}
 	}
-	if v, known := s.Value(norm); known && v.Float() <= 0 {
-		s.Fail(warning.DegreesOfFreedom.Of("cov", "degrees of freedom is <= 0: correction (%d) should be less than the weighted number of observations (%d)", correction, n))
-		norm = s.Float(0)
+	if v, known := s.ReadElement(norm); known && v.Float() <= 0 {
+		s.Check(warning.DegreesOfFreedom.Of("cov", "degrees of freedom is <= 0: correction (%d) should be less than the weighted number of observations (%d)", correction, n))
+		norm = s.FloatNumber(0)
 	}
 	centred := s.Sub(x, mean)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	weighted := centred
 	if w != nil {
-		weighted = s.Cast(s.Mul(centred, w), centred.DType())
+		weighted = s.CastTo(s.Mul(centred, w), centred.DType())
 	}
 	if d.IsComplex() {
-		weighted = s.Unary(s.C.ConjPhysical, weighted)
+		weighted = s.ConjPhysical(weighted)
 	}
-	result := s.Div(s.Binary(s.C.Mm, centred, s.Permute(weighted, 1, 0)), norm)
+	result := s.Div(s.Mm(centred, s.ReorderDims(weighted, 1, 0)), norm)
 	if rows == 1 {
-		result = s.Reshape(result)
+		result = s.AsShape(result)
 	}
 	if aweights != nil && d == self.DType() {
 		d, err = c.ResultType(self, aweights)
-		s.Fail(err)
+		s.Check(err)
 	}
 	return s.result(nil, s.rounded(result, d))
 }
@@ -102,7 +97,7 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 		if n == 0 {
 			continue
 		}
-		if least, known := s.Value(s.Unary(s.C.Min, w.t)); known && least.Float() < 0 {
+		if least, known := s.ReadElement(s.Min(w.t)); known && least.Float() < 0 {
 			return nil, status.Runtimef("cov: %s cannot be negative", w.name)
 		}
 	}
@@ -110,48 +105,38 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 	case aweights == nil:
 		return fweights, nil
 	case fweights == nil:
-		return s.wideEnough(aweights), s.Err
+		return s.wideEnough(aweights), nil
 	}
-	return s.Mul(fweights, s.wideEnough(aweights)), s.Err
+	return s.Mul(fweights, s.wideEnough(aweights)), nil
 }
 
 // Corrcoef returns the matrix of correlation coefficients of variables in rows and observations in columns.
-func Corrcoef(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Corrcoef(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "corrcoef")
-	defer s.Close()
-	if s.Strided(self); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.CheckStrided(self)
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("corrcoef: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
 	wide := s.wideEnough(self)
-	matrix := s.Step(func() (*tensor.Tensor, error) { return c.Cov(wide, 1, nil, nil) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	matrix := s.Cov(wide)
 	if matrix.Dim() == 0 {
 		return s.result(nil, s.rounded(s.Div(matrix, matrix), self.DType()))
 	}
-	variances := s.Track(c.Diagonal(matrix, 0, 0, 1))
+	variances := s.Diagonal(matrix, 0, 0, 1)
 	if matrix.DType().IsComplex() {
-		variances = s.view(c.Real, variances)
+		variances = s.Real(variances)
 	}
-	spread := s.Unary(c.Sqrt, variances)
+	spread := s.Sqrt(variances)
 	return s.result(nil, s.rounded(s.bounded(s.Div(s.Div(matrix, s.Unsqueeze(spread, 1)), s.Unsqueeze(spread, 0))), self.DType()))
 }
 
 // bounded returns t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.
 func (s *scope) bounded(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	parts := t
 	if t.DType().IsComplex() {
-		parts = s.view(s.C.ViewAsReal, t)
+		parts = s.ViewAsReal(t)
 	}
-	if s.Err == nil {
-		_, s.Err = s.C.Clamp(parts, parts, dtype.IntScalar(-1), dtype.IntScalar(1))
-	}
+	s.CheckWritten(s.C.Clamp(parts, parts, dtype.IntScalar(-1), dtype.IntScalar(1)))
 	return t
 }

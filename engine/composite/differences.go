@@ -15,9 +15,9 @@ import (
 )
 
 // Diff returns the n-th difference of adjacent elements along dim, after prepend and append are concatenated with self.
-func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
+func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "diff")
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("diff: expects input to be at least one-dimensional")
 	}
@@ -32,21 +32,18 @@ func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, a
 	if prepend != nil || append != nil {
 		t = s.joined(at, prepend, self, append)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if n == 0 {
 		t = self
 	}
 	size := t.Sizes()[at]
 	n = min(n, size)
 	if n == 0 {
-		return s.result(out, s.Track(c.Clone(t, shape.Preserve)))
+		return s.result(out, s.CloneWith(t, shape.Preserve))
 	}
 	if t.Numel() == 0 { // the result of n differences of an empty tensor is empty
 		sizes := slices.Clone(t.Sizes())
 		sizes[at] = size - n
-		return s.castTo(out, s.Empty(t, t.DType(), sizes...))
+		return s.castTo(out, s.EmptyBeside(t, t.DType(), sizes...))
 	}
 	for range n {
 		size--
@@ -55,14 +52,10 @@ func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, a
 		}
 		hi, lo := s.Narrow(t, int64(at), min(1, t.Sizes()[at]), size), s.Narrow(t, int64(at), 0, size)
 		switch {
-		case s.Err != nil:
 		case t.DType() == dtype.Bool:
-			t = s.Binary(c.LogicalXor, hi, lo)
+			t = s.LogicalXor(hi, lo)
 		default:
 			t = s.Sub(hi, lo)
-		}
-		if s.Err != nil {
-			return nil, s.Err
 		}
 	}
 	return s.castTo(out, t)
@@ -74,17 +67,17 @@ func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 	first := parts[0]
 	for _, p := range parts {
 		if p.Dim() != first.Dim() || dim >= p.Dim() {
-			s.Err = status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", s.Op, p.Dim(), first.Dim())
+			s.Check(status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", s.Op, p.Dim(), first.Dim()))
 			return nil
 		}
 		for d, size := range p.Sizes() {
 			if d != dim && size != first.Sizes()[d] {
-				s.Err = status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", s.Op, p.Sizes(), first.Sizes())
+				s.Check(status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", s.Op, p.Sizes(), first.Sizes()))
 				return nil
 			}
 		}
 	}
-	return s.Cat(int64(dim), parts...)
+	return s.Cat(parts, int64(dim))
 }
 
 // Trapezoid integrates y along dim by the trapezoidal rule with spacing dx.
@@ -107,9 +100,9 @@ func CumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (*
 	return trapezoid(c, "cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
 }
 
-func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (*tensor.Tensor, error) {
+func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	at, err := shape.WrapDim(op, dim, y.Dim())
 	if err != nil {
 		return nil, err
@@ -133,7 +126,7 @@ func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scal
 	if steps == nil && !cumulative {
 		// As in PyTorch: all values less half of the outer ones.
 		outer := s.Add(s.Select(y, int64(at), 0), s.Select(y, int64(at), n-1))
-		inner := s.Sub(s.Sum(y, int64(at)), s.Mul(outer, s.Float(0.5)))
+		inner := s.Sub(s.Sum(y, []int64{int64(at)}, false), s.Mul(outer, s.FloatNumber(0.5)))
 		return s.result(nil, s.Mul(inner, s.Number(dx)))
 	}
 	m := max(n-1, 0)
@@ -143,25 +136,17 @@ func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scal
 		half = dtype.ComplexScalar(dx.Complex() / 2)
 	}
 	switch {
-	case s.Err != nil:
-		return nil, s.Err
 	case steps != nil:
 		pairs = s.Mul(steps, pairs)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if cumulative {
-		total := s.Track(c.Cumsum(nil, pairs, int64(at), dtype.None))
-		if s.Err != nil {
-			return nil, s.Err
-		}
+		total := s.Cumsum(pairs, int64(at))
 		if steps != nil {
-			return s.result(nil, s.Div(total, s.Float(2)))
+			return s.result(nil, s.Div(total, s.FloatNumber(2)))
 		}
 		return s.result(nil, s.Mul(total, s.Number(half)))
 	}
-	return s.result(nil, s.Div(s.Sum(pairs, int64(at)), s.Float(2)))
+	return s.result(nil, s.Div(s.Sum(pairs, []int64{int64(at)}, false), s.FloatNumber(2)))
 }
 
 // spacing returns the distances between the points x, in the dimensions of y.
@@ -185,25 +170,20 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 			sizes = slices.Insert(sizes, 0, 1)
 		}
 	}
-	points := s.Reshape(x, sizes...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	points := s.AsShape(x, sizes...)
 	n := sizes[at]
 	if n == 0 {
 		return points, nil
 	}
 	steps := s.Sub(s.Narrow(points, int64(at), 1, n-1), s.Narrow(points, int64(at), 0, n-1))
-	return steps, s.Err
+	return steps, nil
 }
 
 // Cross returns the cross product of vectors of three elements along dim, the first dimension of size 3 by default.
-func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
+func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "cross")
-	defer s.Close()
-	if s.Strided(self, other); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.CheckStrided(self, other)
 	if self.Dim() != other.Dim() {
 		return nil, status.Runtimef("cross: inputs must have the same number of dimensions, got %v and %v", self.Sizes(), other.Sizes())
 	}
@@ -236,29 +216,21 @@ func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (*t
 	}
 	a, b := s.Unbind(self, int64(at)), s.Unbind(other, int64(at))
 	d, err := c.ResultType(self, other)
-	s.Fail(err)
-	made := s.Empty(self, d, sizes...)
+	s.Check(err)
+	made := s.EmptyBeside(self, d, sizes...)
 	parts := s.Unbind(made, int64(at))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	for i, part := range parts {
 		j, k := (i+1)%3, (i+2)%3
 		less := s.Mul(a[k], b[j])
-		s.Do(func() error {
-			if _, err := c.Mul(part, a[j], b[k]); err != nil {
-				return err
-			}
-			_, err := c.Sub(part, part, less, dtype.IntScalar(1))
-			return err
-		})
+		s.CheckWritten(c.Mul(part, a[j], b[k]))
+		s.CheckWritten(c.Sub(part, part, less, dtype.IntScalar(1)))
 		s.Drop(less)
 	}
 	return s.result(out, made)
 }
 
 // Trace returns the sum of a matrix's diagonal.
-func Trace(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Trace(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if self.Dim() != 2 {
 		return nil, status.Runtimef("trace: expected a matrix, but got tensor with dim %d", self.Dim())
 	}
@@ -266,14 +238,14 @@ func Trace(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.NotImplementedf("trace: not implemented for dtype bool")
 	}
 	s := newScope(c, "trace")
-	defer s.Close()
-	return s.result(nil, s.Sum(s.Track(c.Diagonal(self, 0, 0, 1))))
+	defer s.Close(&err)
+	return s.result(nil, s.Sum(s.Diagonal(self, 0, 0, 1), nil, false))
 }
 
 // Dist returns the p-norm of self - other.
-func Dist(c dispatch.Context, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+func Dist(c dispatch.Context, self, other *tensor.Tensor, p dtype.Scalar) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "dist")
-	defer s.Close()
+	defer s.Close(&err)
 	d := s.Sub(self, other)
-	return s.Last(func() (*tensor.Tensor, error) { return c.Norm(nil, d, p, nil, false, dtype.None) })
+	return s.ReturnNew(c.Norm(nil, d, p, nil, false, dtype.None))
 }

@@ -20,7 +20,7 @@ type dropping struct {
 }
 
 // drop returns self itself where nothing is left out.
-func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (_ *tensor.Tensor, err error) {
 	if !(p >= 0 && p <= 1) {
 		wrong := status.Valuef
 		if math.IsNaN(p) {
@@ -42,9 +42,9 @@ func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 		return nil, status.Runtimef("%s: self must have shape (N, C, ...), but has sizes %v", k.op, self.Sizes())
 	}
 	s := newScope(c, k.op)
-	defer s.Close()
+	defer s.Close(&err)
 	if p == 1 {
-		return s.result(out, s.Mul(self, s.Zeros(self, d.ToReal())))
+		return s.result(out, s.Mul(self, s.ZerosBeside(self, d.ToReal())))
 	}
 	transformed := c.Level() != nil
 	like, format := self, shape.Preserve
@@ -56,21 +56,19 @@ func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 			like = s.Narrow(like, int64(dim), 0, 1)
 		}
 	}
-	noise := s.Step(func() (*tensor.Tensor, error) {
-		return c.EmptyLike(like, d.ToReal(), tensor.NoLayout, self.Device(), format)
-	})
+	noise := s.EmptyLikeWith(like, d.ToReal(), tensor.NoLayout, self.Device(), format)
 	if transformed { // out of place, so that each batch element of vmap has its own
-		noise = s.Step(func() (*tensor.Tensor, error) { return c.BernoulliP(noise, 1-p, g) })
+		noise = s.BernoulliPWith(noise, 1-p, g)
 	} else {
-		s.Do(func() error { return c.FillBernoulli(noise, 1-p, g) })
+		s.FillBernoulliWith(noise, 1-p, g)
 	}
 	if !k.alpha {
-		return s.result(out, s.Mul(self, s.Div(noise, s.Float(1-p))))
+		return s.result(out, s.Mul(self, s.Div(noise, s.FloatNumber(1-p))))
 	}
 	const low = 1.7580993408473766 // -selu(-infinity)
 	a := 1 / math.Sqrt((low*low*p+1)*(1-p))
-	moved := s.Add(s.Mul(s.Sub(noise, s.Float(1)), s.Float(low*a)), s.Float(low*a*p))
-	return s.result(out, s.Add(s.Mul(self, s.Mul(noise, s.Float(a))), moved))
+	moved := s.Add(s.Mul(s.Sub(noise, s.FloatNumber(1)), s.FloatNumber(low*a)), s.FloatNumber(low*a*p))
+	return s.result(out, s.Add(s.Mul(self, s.Mul(noise, s.FloatNumber(a))), moved))
 }
 
 // Dropout leaves elements out, and scales the others up.
@@ -113,14 +111,14 @@ func NnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, traini
 }
 
 // dropImage leaves channels out of one example or of several.
-func dropImage(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (*tensor.Tensor, error) {
+func dropImage(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (_ *tensor.Tensor, err error) {
 	k := dropping{op: op, channels: true}
 	if !single || !training || p == 0 {
 		return k.drop(c, out, self, p, training, g)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	batch := s.Unsqueeze(self, 0)
-	dropped := s.Step(func() (*tensor.Tensor, error) { return k.drop(c, nil, batch, p, training, g) })
-	return s.result(out, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, 0) }, dropped))
+	dropped := s.Track(k.drop(c, nil, batch, p, training, g))
+	return s.result(out, s.SqueezeDim(dropped, 0))
 }

@@ -206,18 +206,18 @@ func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error)
 // arrange creates the factor of operand i: repeated labels become diagonals, and dimensions are permuted to the layout's order.
 func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) factor {
 	at := l.positions(labels, t.Dim())
-	for d := 0; d < len(at) && s.Err == nil; d++ {
+	for d := 0; d < len(at); d++ {
 		p := at[d]
 		first := slices.Index(at, p)
 		if first == d {
 			continue
 		}
 		if a, b := t.Sizes()[first], t.Sizes()[d]; a != b {
-			s.Err = status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.label(p)), i, b, a)
+			s.Check(status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.label(p)), i, b, a))
 			break
 		}
 		// The diagonal is the last dimension in place of the two.
-		t = s.Track(s.C.Diagonal(t, 0, int64(first), int64(d)))
+		t = s.Diagonal(t, 0, int64(first), int64(d))
 		at = append(slices.Delete(slices.Delete(at, d, d+1), first, first+1), p)
 		d -= 2
 	}
@@ -232,11 +232,11 @@ func (s *scope) ordered(f factor) factor {
 	}
 	slices.SortFunc(order, func(a, b int64) int { return f.at[a] - f.at[b] })
 	slices.Sort(f.at)
-	return factor{s.Permute(f.t, order...), f.at}
+	return factor{s.ReorderDims(f.t, order...), f.at}
 }
 
 // Einsum sums products of the operands' elements by an equation of subscripts, such as "bij,bjk->bik".
-func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
+func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if len(operands) == 0 {
 		return nil, status.Valuef("einsum: must provide at least one operand")
 	}
@@ -253,25 +253,22 @@ func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (*tensor
 		return nil, err
 	}
 	s := newScope(c.Excluding(tensor.Named), "einsum")
-	defer s.Close()
+	defer s.Close(&err)
 	factors := make([]factor, len(operands))
 	for i, t := range operands {
 		factors[i] = s.arrange(l, i, e.inputs[i], t)
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	if err := l.checkSizes(factors); err != nil {
 		return nil, err
 	}
 	wide, d := s.wideFactors(l, factors)
 	made := s.rounded(s.spread(s.product(l, wide), l.kept), d)
-	if s.Err == nil && slices.Contains(operands, made) { // of which the result is only a view
+	if slices.Contains(operands, made) { // of which the result is only a view
 		order := make([]int64, made.Dim())
 		for d := range order {
 			order[d] = int64(d)
 		}
-		made = s.Track(s.C.Permute(made, order))
+		made = s.Permute(made, order...)
 	}
 	r, err := s.result(nil, made)
 	if err == nil && names != nil {
@@ -346,9 +343,6 @@ func (s *scope) product(l *layout, factors []factor) factor {
 		}
 	}
 	factors[0] = s.summed(factors[0], alone, dtype.None)
-	if s.Err != nil {
-		return factor{}
-	}
 	for _, pair := range pairs(l, factors) {
 		a, b := factors[pair[0]], factors[pair[1]]
 		for _, p := range slices.Concat(a.at, b.at) {
@@ -365,9 +359,6 @@ func (s *scope) product(l *layout, factors []factor) factor {
 			made = s.multiplied(a, b, l.total)
 		} else {
 			made = s.contract(a, b, sum, l.total)
-		}
-		if s.Err != nil {
-			return factor{}
 		}
 		for _, p := range made.at {
 			uses[p]++
@@ -405,22 +396,22 @@ func (s *scope) summed(f factor, sum []int, d dtype.DType) factor {
 			rest = append(rest, p)
 		}
 	}
-	if s.Err != nil || len(dims) == 0 {
+	if len(dims) == 0 {
 		return f
 	}
-	return factor{s.Track(s.C.Sum(nil, f.t, dims, false, d)), rest}
+	return factor{s.SumWith(f.t, dims, false, d), rest}
 }
 
 // spread reshapes f to n dimensions, with size 1 for the positions that it lacks.
 func (s *scope) spread(f factor, n int) *tensor.Tensor {
-	if s.Err != nil || len(f.at) == n {
+	if len(f.at) == n {
 		return f.t
 	}
 	sizes := make([]int64, n)
 	for p := range sizes {
 		sizes[p] = f.size(p)
 	}
-	return s.Reshape(f.t, sizes...)
+	return s.AsShape(f.t, sizes...)
 }
 
 // multiplied multiplies a and b, broadcast, element by element, which promotes.
@@ -446,9 +437,6 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 		}
 	}
 	a, b = s.summed(a, aloneA, a.t.DType()), s.summed(b, aloneB, b.t.DType())
-	if s.Err != nil {
-		return a
-	}
 	var both, left, inner, right []int
 	for p := range total {
 		switch inA, inB := a.size(p) != 1, b.size(p) != 1; {
@@ -468,9 +456,9 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 		for i, p := range both {
 			sizes[i] = a.size(p)
 		}
-		return factor{s.Reshape(f.t, sizes...), both}
+		return factor{s.AsShape(f.t, sizes...), both}
 	}
-	product := s.Binary(s.C.Bmm, s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
+	product := s.Bmm(s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
 	at := slices.Concat(both, left, right)
 	sizes := make([]int64, len(at))
 	for i, p := range at {
@@ -478,7 +466,7 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 			sizes[i] = b.size(p)
 		}
 	}
-	return s.ordered(factor{s.Reshape(product, sizes...), at})
+	return s.ordered(factor{s.AsShape(product, sizes...), at})
 }
 
 // productsFirst reports whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
@@ -505,7 +493,7 @@ func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
 	}
 	positions := slices.Concat(groups...)
 	if slices.IsSorted(positions) { // sizes of 1 are anywhere
-		return s.Reshape(f.t, sizes...)
+		return s.AsShape(f.t, sizes...)
 	}
 	var order []int64
 	for _, p := range positions {
@@ -517,5 +505,5 @@ func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
 			order = append(order, int64(d))
 		}
 	}
-	return s.Reshape(s.Permute(f.t, order...), sizes...)
+	return s.AsShape(s.ReorderDims(f.t, order...), sizes...)
 }

@@ -39,37 +39,31 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 	case last && offsets.Numel() == 0:
 		b.Failf("offsets must not be empty with include_last_offset")
 	}
-	b.Fail(rowIndices(b.Op, "indices", indices))
-	b.Fail(rowIndices(b.Op, "offsets", offsets))
+	b.Check(rowIndices(b.Op, "indices", indices))
+	b.Check(rowIndices(b.Op, "offsets", offsets))
 	for i, t := range []*tensor.Tensor{indices, offsets, values} {
 		if t != nil && t.Device() != weight.Device() {
 			b.Failf("%s must be on the device of weight, %v, but on %v", []string{"indices", "offsets", "per_sample_weights"}[i], weight.Device(), t.Device())
 		}
 	}
-	if b.Err != nil {
-		return
-	}
 	d := dtype.Int64
 	if indices.DType() == dtype.Int32 && offsets.DType() == dtype.Int32 {
 		d = dtype.Int32
 	}
-	b.weight, b.indices, b.values, b.crow = weight, b.Cast(indices, d), values, b.Cast(offsets, d)
+	b.weight, b.indices, b.values, b.crow = weight, b.CastTo(indices, d), values, b.CastTo(offsets, d)
 	b.ends(last)
 	b.inside()
 }
 
 // inside returns an error for offsets that fall, and indices that name no row.
 func (b *bags) inside() {
-	if b.Err != nil {
-		return
-	}
 	if b.number > 0 {
 		widths := b.widths()
 		least, most, known := b.extremes(widths)
 		if known && least < 0 {
-			place := b.Step(func() (*tensor.Tensor, error) { return b.C.Argmin(nil, widths, ops.NoInt, false) })
-			at, _ := b.Value(place)
-			before, _ := b.Value(b.Select(b.crow, 0, at.I))
+			place := b.Argmin(widths, ops.NoInt, false)
+			at, _ := b.ReadElement(place)
+			before, _ := b.ReadElement(b.Select(b.crow, 0, at.I))
 			b.Failf("offsets must not decrease, but offset %d is %d and the next one %d", at.I, before.I, before.I+least)
 		}
 		if known && least == most && least*b.number == b.indices.Numel() {
@@ -92,26 +86,23 @@ func (b *bags) widths() *tensor.Tensor {
 
 // extremes returns the smallest and the largest element of a vector; known is false for an empty one or one without data.
 func (s *scope) extremes(t *tensor.Tensor) (least, most int64, known bool) {
-	if s.Err != nil || t.Numel() == 0 || !backend.Known(t) {
+	if t.Numel() == 0 || !backend.Known(t) {
 		return 0, 0, false
 	}
-	low, high := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.C.Aminmax(nil, nil, t, ops.NoInt, false) })
-	first, known := s.Value(low)
-	last, _ := s.Value(high)
-	return first.I, last.I, known && s.Err == nil
+	low, high := s.Aminmax(t)
+	first, known := s.ReadElement(low)
+	last, _ := s.ReadElement(high)
+	return first.I, last.I, known
 }
 
 // ends has crow end with the end of the last bag, and rejects offsets that do not begin with 0 or end beyond the indices.
 func (b *bags) ends(last bool) {
-	if b.Err != nil {
-		return
-	}
 	n := b.indices.Numel()
 	if b.crow.Numel() > 0 {
-		if first, known := b.Value(b.Select(b.crow, 0, 0)); known && first.I != 0 {
+		if first, known := b.ReadElement(b.Select(b.crow, 0, 0)); known && first.I != 0 {
 			b.Failf("offsets must begin with 0, but begin with %d", first.I)
 		}
-		end, known := b.Value(b.Select(b.crow, 0, -1))
+		end, known := b.ReadElement(b.Select(b.crow, 0, -1))
 		if known && (end.I < 0 || end.I > n) {
 			b.Failf("offsets must be from 0 to %d, the number of indices, but the last one is %d", n, end.I)
 		}
@@ -120,17 +111,14 @@ func (b *bags) ends(last bool) {
 		}
 	}
 	switch {
-	case b.Err != nil:
 	case !last:
 		b.number = b.crow.Numel()
-		end := b.Step(func() (*tensor.Tensor, error) {
-			return b.C.NewFull(b.crow, []int64{1}, dtype.IntScalar(n), b.crow.DType(), tensor.NoLayout, b.crow.Device())
-		})
+		end := b.NewFullWith(b.crow, []int64{1}, dtype.IntScalar(n), b.crow.DType(), tensor.NoLayout, b.crow.Device())
 		if b.number == 0 { // no bag contains the indices
-			end = b.Binary(b.C.Mul, end, b.Int(0))
+			end = b.Mul(end, b.IntNumber(0))
 			b.first(0)
 		}
-		b.crow = b.Cat(0, b.crow, end)
+		b.crow = b.Cat([]*tensor.Tensor{b.crow, end}, 0)
 	default:
 		b.number = b.crow.Numel() - 1
 	}
@@ -138,7 +126,7 @@ func (b *bags) ends(last bool) {
 
 // first keeps the first n indices; no bag contains the others.
 func (b *bags) first(n int64) {
-	if b.Err != nil || n == b.indices.Numel() {
+	if n == b.indices.Numel() {
 		return
 	}
 	b.indices = b.Narrow(b.indices, 0, 0, n)
@@ -150,17 +138,14 @@ func (b *bags) first(n int64) {
 // without leaves a row out.
 func (b *bags) without(padding int64) {
 	b.each = 0
-	if b.Err != nil {
+	mask := b.Ne(b.indices, b.IntNumber(padding))
+	if !backend.Known(mask) {
 		return
 	}
-	mask := b.Binary(b.C.Ne, b.indices, b.Int(padding))
-	if b.Err != nil || !backend.Known(mask) {
-		return
-	}
-	kept := b.Step(func() (*tensor.Tensor, error) { return b.C.Nonzero(nil, mask) })
-	kept = b.Step(func() (*tensor.Tensor, error) { return b.C.Reshape(kept, []int64{-1}) })
-	before := b.Step(func() (*tensor.Tensor, error) { return b.C.Cumsum(nil, mask, 0, b.crow.DType()) })
-	before = b.Cat(0, b.Zeros(b.crow, b.crow.DType(), 1), before)
+	kept := b.Nonzero(mask)
+	kept = b.Reshape(kept, -1)
+	before := b.CumsumWith(mask, 0, b.crow.DType())
+	before = b.Cat([]*tensor.Tensor{b.ZerosBeside(b.crow, b.crow.DType(), 1), before}, 0)
 	b.crow, b.indices = b.picked(before, b.crow), b.picked(b.indices, kept)
 	if b.values != nil {
 		b.values = b.picked(b.values, kept)
@@ -168,91 +153,73 @@ func (b *bags) without(padding int64) {
 }
 
 func (s *scope) picked(t, at *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, t, 0, at) })
+	return s.IndexSelect(t, 0, at)
 }
 
 // upTo returns the integers from 0 to n - 1.
 func (b *bags) upTo(n int64, d dtype.DType) *tensor.Tensor {
-	return b.Step(func() (*tensor.Tensor, error) {
-		return b.C.Arange(nil, dtype.IntScalar(n), d, tensor.NoLayout, b.crow.Device())
-	})
+	return b.ArangeWith(dtype.IntScalar(n), d, tensor.NoLayout, b.crow.Device())
 }
 
 // owners returns the bags of n indices.
 func (b *bags) owners(n int64) *tensor.Tensor {
-	if b.Err != nil {
-		return nil
-	}
 	if b.each > 0 {
-		return b.Reshape(b.Expand(b.Unsqueeze(b.upTo(b.number, b.crow.DType()), 1), b.number, b.each), n)
+		return b.AsShape(b.Expand(b.Unsqueeze(b.upTo(b.number, b.crow.DType()), 1), b.number, b.each), n)
 	}
 	places := b.upTo(n, b.crow.DType())
 	if b.number == 0 {
 		return places
 	}
 	ends := b.Narrow(b.crow, 0, 1, b.number)
-	return b.Step(func() (*tensor.Tensor, error) {
-		return b.C.Bucketize(nil, places, ends, b.crow.DType() == dtype.Int32, true)
-	})
+	return b.BucketizeWith(places, ends, b.crow.DType() == dtype.Int32, true)
 }
 
 // sums returns those of the rows of bags.
 func (b *bags) sums(byFrequency, sparse bool) *tensor.Tensor {
-	return b.Step(func() (*tensor.Tensor, error) {
-		return b.C.NnBag(b.weight, b.crow, b.indices, b.values, byFrequency, sparse)
-	})
+	return b.NnBag(b.weight, b.crow, b.indices, b.values, byFrequency, sparse)
 }
 
 // firstOfEach returns, for each bag and column, the first of the largest of n elements, or of the NaN: positions among the n, of any value for an empty bag.
 func (b *bags) firstOfEach(elements *tensor.Tensor) *tensor.Tensor {
-	if b.Err != nil {
-		return nil
-	}
 	n, width := elements.Sizes()[0], elements.Sizes()[1]
 	if b.each > 0 && width > 0 {
-		bags := b.Reshape(elements, b.number, b.each, width)
-		_, at := b.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return b.C.MaxDim(nil, nil, bags, 1, false) })
-		return b.Add(at, b.Mul(b.Unsqueeze(b.upTo(b.number, dtype.Int64), 1), b.Int(b.each)))
+		bags := b.AsShape(elements, b.number, b.each, width)
+		_, at := b.MaxDim(bags, 1, false)
+		return b.Add(at, b.Mul(b.Unsqueeze(b.upTo(b.number, dtype.Int64), 1), b.IntNumber(b.each)))
 	}
-	bag := b.Cast(b.Unsqueeze(b.owners(n), 1), dtype.Int64)
+	bag := b.CastTo(b.Unsqueeze(b.owners(n), 1), dtype.Int64)
 	bag = b.Expand(bag, n, width)
 	reduced := func(t *tensor.Tensor, by string) *tensor.Tensor {
-		if b.Err != nil {
-			return nil
-		}
-		to := b.Zeros(t, t.DType(), b.number, width)
-		return b.Step(func() (*tensor.Tensor, error) { return b.C.ScatterReduce(nil, to, 0, bag, t, by, false) })
+		to := b.ZerosBeside(t, t.DType(), b.number, width)
+		return b.ScatterReduceWith(to, 0, bag, t, by, false)
 	}
 	most := reduced(elements, "amax")
-	most = b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, most, 0, bag, false) })
-	is := b.Binary(b.C.LogicalOr, b.Binary(b.C.Eq, elements, most), b.Binary(b.C.Ne, elements, elements))
-	return reduced(b.Where(is, b.Unsqueeze(b.upTo(n, dtype.Int64), 1), b.Int(n-1)), "amin")
+	most = b.Gather(most, 0, bag)
+	is := b.LogicalOr(b.Eq(elements, most), b.Ne(elements, elements))
+	return reduced(b.Where(is, b.Unsqueeze(b.upTo(n, dtype.Int64), 1), b.IntNumber(n-1)), "amin")
 }
 
 // largest returns the rows that have the largest elements of bags, and these elements: 0 of an empty bag.
 func (b *bags) largest() (rows, elements *tensor.Tensor) {
-	if b.Err != nil {
-		return nil, nil
-	}
 	n, width := b.indices.Numel(), b.weight.Sizes()[1]
 	if n == 0 {
-		return b.Zeros(b.crow, b.crow.DType(), b.number, width), b.sums(false, false)
+		return b.ZerosBeside(b.crow, b.crow.DType(), b.number, width), b.sums(false, false)
 	}
-	plain := b.Step(func() (*tensor.Tensor, error) { return b.C.Detach(b.weight) })
+	plain := b.Detach(b.weight)
 	first := b.firstOfEach(b.picked(plain, b.indices))
 	empty := b.Unsqueeze(b.isZero(b.counts), 1)
-	at := b.Step(func() (*tensor.Tensor, error) { return b.C.Take(nil, b.indices, first) })
-	at = b.Where(empty, b.Int(0), at)
-	wide := b.Cast(at, dtype.Int64)
-	found := b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, b.weight, 0, wide, false) })
-	return at, b.Where(empty, b.Int(0), found)
+	at := b.Take(b.indices, first)
+	at = b.Where(empty, b.IntNumber(0), at)
+	wide := b.CastTo(at, dtype.Int64)
+	found := b.Gather(b.weight, 0, wide)
+	return at, b.Where(empty, b.IntNumber(0), found)
 }
 
-func (s *scope) isZero(t *tensor.Tensor) *tensor.Tensor { return s.Binary(s.C.Eq, t, s.Int(0)) }
+func (s *scope) isZero(t *tensor.Tensor) *tensor.Tensor { return s.Eq(t, s.IntNumber(0)) }
 
 // paddingOf returns the row to ignore, or -1 for none.
 func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
-	if padding.IsNone() || b.Err != nil {
+	if padding.IsNone() {
 		return -1
 	}
 	rows, at := weight.Sizes()[0], int64(padding)
@@ -268,38 +235,32 @@ func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
 // EmbeddingBag combines rows of a matrix in bags.
 func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
 	b := &bags{scope: newScope(c, "embedding_bag")}
-	defer b.Close()
+	defer b.Close(&err)
 	b.bagged(weight, indices, offsets, values, mode, last)
 	left := b.paddingOf(weight, padding)
-	if b.Err != nil {
-		return nil, nil, nil, nil, b.Err
-	}
 	var owners, sizes, rows *tensor.Tensor
 	if mode == 0 && left < 0 && weight.DType() != dtype.Float64 { // as PyTorch, which needs no more
-		owners = b.Zeros(b.crow, b.crow.DType(), 0)
+		owners = b.ZerosBeside(b.crow, b.crow.DType(), 0)
 	} else {
 		owners = b.owners(b.indices.Numel())
 	}
 	if left >= 0 {
 		b.without(left)
 	}
-	if b.Err != nil {
-		return nil, nil, nil, nil, b.Err
-	}
 	b.counts = b.widths()
 	switch mode {
 	case 0:
 		output = b.sums(byFrequency, sparse)
-		sizes = b.Zeros(b.crow, b.crow.DType(), offsets.Numel())
+		sizes = b.ZerosBeside(b.crow, b.crow.DType(), offsets.Numel())
 	case 1:
-		counts := b.Binary(b.C.ClampMin, b.counts, b.Int(1))
+		counts := b.ClampMin(b.counts, b.IntNumber(1))
 		output, sizes = b.Div(b.sums(byFrequency, sparse), b.Unsqueeze(counts, 1)), b.counts
 	default:
 		rows, output = b.largest()
 		sizes = b.counts
 	}
 	if rows == nil {
-		rows = b.Step(func() (*tensor.Tensor, error) { return c.Clone(sizes, shape.Preserve) })
+		rows = b.CloneWith(sizes, shape.Preserve)
 	}
 	list := []*tensor.Tensor{output, owners, sizes, rows}
 	if list, err = b.ReturnAll(list); err != nil {
@@ -309,7 +270,7 @@ func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, b
 }
 
 // NnEmbeddingBag reduces bags of rows of a matrix. With maxNorm, it first renormalizes the rows in place.
-func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
+func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (_ *tensor.Tensor, err error) {
 	const op = "nn_embedding_bag"
 	number := slices.Index([]string{"sum", "mean", "max"}, mode)
 	switch {
@@ -333,28 +294,23 @@ func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, ma
 		return nil, status.NotImplementedf("%s: per_sample_weights is only supported for mode='sum', but got mode='%s'", op, mode)
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	s.Fail(rowIndices(op, "indices", self))
+	defer s.Close(&err)
+	s.Check(rowIndices(op, "indices", self))
 	if self.Dim() == 2 {
 		rows, width := self.Sizes()[0], self.Sizes()[1]
-		places := s.Step(func() (*tensor.Tensor, error) {
-			return c.Arange(nil, dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device())
-		})
-		offsets = s.Mul(places, s.Int(width))
-		self, last = s.Reshape(self, self.Numel()), false
+		places := s.ArangeWith(dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device())
+		offsets = s.Mul(places, s.IntNumber(width))
+		self, last = s.AsShape(self, self.Numel()), false
 		if values != nil {
-			values = s.Reshape(values, values.Numel())
+			values = s.AsShape(values, values.Numel())
 		}
 	}
-	if maxNorm != nil && s.Err == nil {
+	if maxNorm != nil {
 		b := &bags{scope: s} // invalid arguments are rejected before rows change
 		b.bagged(weight, self, offsets, values, int64(number), last)
 		b.paddingOf(weight, padding)
-		plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(weight) })
-		s.Do(func() error { return c.EmbeddingRenorm(plain, self, *maxNorm, normType) })
-	}
-	if s.Err != nil {
-		return nil, s.Err
+		plain := s.Detach(weight)
+		s.EmbeddingRenorm(plain, self, *maxNorm, normType)
 	}
 	output, owners, sizes, rows, err := c.EmbeddingBag(weight, self, offsets, byFrequency, int64(number), sparse, values, last, padding)
 	s.Track(owners, err)

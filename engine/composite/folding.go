@@ -10,36 +10,25 @@ import (
 )
 
 // NnUnfold returns the sliding windows of images as columns (im2col).
-func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (_ *tensor.Tensor, err error) {
 	p := pooling{scope: newScope(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
-	defer p.Close()
+	defer p.Close(&err)
 	p.expand()
 	images := p.batched(self)
-	if p.Err != nil {
-		return nil, p.Err
-	}
 	if err := p.blocks(images.Sizes()[2:]); err != nil {
 		return nil, err
 	}
-	made := p.Step(func() (*tensor.Tensor, error) {
-		return c.NnColumns(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation)
-	})
-	if p.Err != nil {
-		return nil, p.Err
-	}
-	made = p.Reshape(made, slices.Concat(made.Sizes()[:2], []int64{shape.Product(p.sizes)})...)
+	made := p.NnColumns(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation...)
+	made = p.AsShape(made, slices.Concat(made.Sizes()[:2], []int64{shape.Product(p.sizes)})...)
 	return p.result(nil, p.alone(self, made))
 }
 
 // NnFold adds columns up to images.
-func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (_ *tensor.Tensor, err error) {
 	const op = "nn_fold"
 	p := pooling{scope: newScope(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
-	defer p.Close()
+	defer p.Close(&err)
 	p.expand()
-	if p.Err != nil {
-		return nil, p.Err
-	}
 	if len(sizes) == 1 {
 		sizes = slices.Repeat(sizes, 2)
 	}
@@ -65,15 +54,10 @@ func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, pa
 	if dim == 2 {
 		columns = p.Unsqueeze(self, 0)
 	}
-	if p.Err != nil {
-		return nil, p.Err
-	}
-	columns = p.Reshape(columns, slices.Concat(columns.Sizes()[:2], p.sizes)...)
-	made := p.Step(func() (*tensor.Tensor, error) {
-		return c.NnFromColumns(columns, sizes, p.kernel, p.stride, p.padding, p.dilation)
-	})
+	columns = p.AsShape(columns, slices.Concat(columns.Sizes()[:2], p.sizes)...)
+	made := p.NnFromColumns(columns, sizes, p.kernel, p.stride, p.padding, p.dilation...)
 	if dim == 2 {
-		made = p.Step(func() (*tensor.Tensor, error) { return c.SqueezeDim(nil, made, 0) })
+		made = p.SqueezeDim(made, 0)
 	}
 	return p.result(nil, made)
 }

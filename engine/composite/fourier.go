@@ -140,17 +140,14 @@ func (f *fourier) dtype() dtype.DType {
 }
 
 // floating returns self in the dtype in which is computed.
-func (f *fourier) floating() *tensor.Tensor { return f.Cast(f.self, f.dtype()) }
+func (f *fourier) floating() *tensor.Tensor { return f.CastTo(f.self, f.dtype()) }
 
 // resized returns t with the sizes of dims cut off or filled up with zeros.
 func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	for i, d := range f.dims {
-		if f.Err == nil && t.Sizes()[d] > sizes[i] {
+		if t.Sizes()[d] > sizes[i] {
 			t = f.Narrow(t, int64(int(d)), 0, sizes[i])
 		}
-	}
-	if f.Err != nil {
-		return nil
 	}
 	pad := make([]int64, 2*t.Dim()) // a pair for each dimension, the last one first
 	for i, d := range f.dims {
@@ -159,7 +156,7 @@ func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if !slices.ContainsFunc(pad, func(n int64) bool { return n > 0 }) {
 		return t
 	}
-	return f.Step(func() (*tensor.Tensor, error) { return f.C.ConstantPadNd(t, pad, dtype.IntScalar(0)) })
+	return f.ConstantPadNd(t, pad, dtype.IntScalar(0))
 }
 
 // all returns the sizes of dims.
@@ -173,7 +170,7 @@ func (f *fourier) all() []int64 {
 
 // delivered hands t over, or writes it to out, which may be wider or narrower than the result.
 func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
-	if f.Err == nil && f.out != nil {
+	if f.out != nil {
 		d := f.out.DType()
 		switch {
 		case t.DType().IsComplex() && !d.IsComplex():
@@ -181,23 +178,21 @@ func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
 		case !t.DType().IsComplex() && !d.IsFloatingPoint():
 			return nil, status.Runtimef("%s: expects a floating point output tensor, but got %v", f.Op, d)
 		}
-		t = f.Cast(t, d)
+		t = f.CastTo(t, d)
 	}
 	return f.result(f.out, t)
 }
 
 // complex transforms complex numbers, and real ones along several dimensions.
-func (f *fourier) complex() (*tensor.Tensor, error) {
-	defer f.Close()
+func (f *fourier) complex() (_ *tensor.Tensor, err error) {
+	defer f.Close(&err)
 	if err := f.nonempty(false); err != nil {
 		return nil, err
 	}
 	t := f.floating()
-	if f.Err == nil {
-		t = f.Cast(t, t.DType().ToComplex())
-	}
+	t = f.CastTo(t, t.DType().ToComplex())
 	t = f.resized(t, f.all())
-	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2c(t, f.dims, f.forward, f.scale(f.points())) }))
+	return f.delivered(f.FftC2c(t, f.dims, f.forward, f.scale(f.points())))
 }
 
 // complexOrReal transforms along one dimension, real numbers at half the cost.
@@ -209,8 +204,8 @@ func (f *fourier) complexOrReal() (*tensor.Tensor, error) {
 }
 
 // ofReal transforms real numbers; the transform back is the conjugate.
-func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
-	defer f.Close()
+func (f *fourier) ofReal(onesided bool) (_ *tensor.Tensor, err error) {
+	defer f.Close(&err)
 	if f.self.DType().IsComplex() {
 		return nil, status.Typef("%s: expects a real-valued input tensor, but got %v", f.Op, f.self.DType())
 	}
@@ -220,20 +215,20 @@ func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
 	t := f.resized(f.floating(), f.all())
 	scale := f.scale(f.points())
 	if f.forward {
-		return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.C.FftR2c(t, f.dims, onesided, scale) }))
+		return f.delivered(f.FftR2c(t, f.dims, onesided, scale))
 	}
 	last := len(f.dims) - 1
-	t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftR2c(t, f.dims[last:], onesided, scale) })
-	t = f.Step(func() (*tensor.Tensor, error) { return f.C.ConjPhysical(nil, t) })
+	t = f.FftR2c(t, f.dims[last:], onesided, scale)
+	t = f.ConjPhysical(t)
 	if last > 0 {
-		t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2c(t, f.dims[:last], false, 1) })
+		t = f.FftC2c(t, f.dims[:last], false, 1)
 	}
 	return f.delivered(t)
 }
 
 // toReal transforms half of Hermitian numbers to real ones.
-func (f *fourier) toReal() (*tensor.Tensor, error) {
-	defer f.Close()
+func (f *fourier) toReal() (_ *tensor.Tensor, err error) {
+	defer f.Close(&err)
 	if len(f.dims) == 0 {
 		return nil, status.Runtimef("%s: must transform at least one axis", f.Op)
 	}
@@ -251,17 +246,15 @@ func (f *fourier) toReal() (*tensor.Tensor, error) {
 	}
 	scale := f.scale(f.points())
 	t := f.floating()
-	if f.Err == nil {
-		t = f.Cast(t, t.DType().ToComplex())
-	}
+	t = f.CastTo(t, t.DType().ToComplex())
 	sizes := f.all()
 	sizes[last] = n/2 + 1
 	t = f.resized(t, sizes)
 	if last > 0 {
-		t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2c(t, f.dims[:last], f.forward, 1) })
+		t = f.FftC2c(t, f.dims[:last], f.forward, 1)
 	}
 	if f.forward {
-		t = f.view(f.C.Conj, t)
+		t = f.Conj(t)
 	}
-	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2r(t, f.dims[last], n, scale) }))
+	return f.delivered(f.FftC2r(t, f.dims[last], n, scale))
 }

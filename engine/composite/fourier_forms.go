@@ -217,7 +217,7 @@ func FftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt 
 }
 
 // frequencies are whole numbers in ranges, divided by n times d.
-func frequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (*tensor.Tensor, error) {
+func frequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (_ *tensor.Tensor, err error) {
 	if dt == dtype.None {
 		dt = dtype.Default()
 		if out != nil {
@@ -231,12 +231,10 @@ func frequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d f
 		return nil, status.Runtimef("%s: expects a floating point or complex dtype, got %v", op, dt)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	var parts []*tensor.Tensor
 	for _, r := range ranges {
-		parts = append(parts, s.Step(func() (*tensor.Tensor, error) {
-			return c.ArangeStart(nil, dtype.IntScalar(r[0]), dtype.IntScalar(r[1]), dt, layout, dev)
-		}))
+		parts = append(parts, s.ArangeStartWith(dtype.IntScalar(r[0]), dtype.IntScalar(r[1]), dt, layout, dev))
 	}
-	return s.result(out, s.Mul(s.Cat(0, parts...), s.Float(1/(float64(n)*d))))
+	return s.result(out, s.Mul(s.Cat(parts, 0), s.FloatNumber(1/(float64(n)*d))))
 }

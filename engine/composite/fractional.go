@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -37,9 +36,7 @@ func alone(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s owner.Scope
-	defer s.Close()
-	s.Track(indices, nil)
+	indices.Release()
 	return values, nil
 }
 
@@ -48,12 +45,9 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
 	}
 	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
-	defer p.Close()
+	defer p.Close(&err)
 	p.expand()
 	images := p.batched(self)
-	if p.Err != nil {
-		return nil, nil, p.Err
-	}
 	spatial := images.Sizes()[2:]
 	switch {
 	case sizes == nil && ratios == nil:
@@ -80,14 +74,8 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 		}
 	}
 	if samples == nil {
-		samples = p.Step(func() (*tensor.Tensor, error) {
-			return c.Rand(nil, []int64{images.Sizes()[0], images.Sizes()[1], int64(n)}, g, self.DType(), tensor.NoLayout, self.Device())
-		})
+		samples = p.RandWith([]int64{images.Sizes()[0], images.Sizes()[1], int64(n)}, g, self.DType(), tensor.NoLayout, self.Device())
 	}
-	p.Do(func() (err error) {
-		values, indices, err = c.NnFractionalLargest(images, samples, p.sizes, p.kernel)
-		values, indices = p.Track(values, err), p.Track(indices, err)
-		return err
-	})
+	values, indices = p.NnFractionalLargest(images, samples, p.sizes, p.kernel...)
 	return p.ReturnBoth(p.alone(self, values), p.alone(self, indices))
 }

@@ -10,549 +10,610 @@ import (
 )
 
 // ForeachAbs applies abs to each item.
-func ForeachAbs(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_abs", self)
-	defer l.Close()
+func ForeachAbs(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_abs", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Abs(out, t[0])
 	})
 }
 
 // ForeachAbsInPlace applies abs to each item.
-func ForeachAbsInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_abs_", self)
-	defer l.Close()
+func ForeachAbsInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_abs_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Abs(out, t[0])
 	})
 }
 
 // ForeachAcos applies acos to each item.
-func ForeachAcos(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_acos", self)
-	defer l.Close()
+func ForeachAcos(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_acos", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Acos(out, t[0])
 	})
 }
 
 // ForeachAcosInPlace applies acos to each item.
-func ForeachAcosInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_acos_", self)
-	defer l.Close()
+func ForeachAcosInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_acos_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Acos(out, t[0])
 	})
 }
 
 // ForeachAsin applies asin to each item.
-func ForeachAsin(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_asin", self)
-	defer l.Close()
+func ForeachAsin(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_asin", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Asin(out, t[0])
 	})
 }
 
 // ForeachAsinInPlace applies asin to each item.
-func ForeachAsinInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_asin_", self)
-	defer l.Close()
+func ForeachAsinInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_asin_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Asin(out, t[0])
 	})
 }
 
 // ForeachAtan applies atan to each item.
-func ForeachAtan(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_atan", self)
-	defer l.Close()
+func ForeachAtan(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_atan", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Atan(out, t[0])
 	})
 }
 
 // ForeachAtanInPlace applies atan to each item.
-func ForeachAtanInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_atan_", self)
-	defer l.Close()
+func ForeachAtanInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_atan_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Atan(out, t[0])
 	})
 }
 
 // ForeachCeil applies ceil to each item.
-func ForeachCeil(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_ceil", self)
-	defer l.Close()
+func ForeachCeil(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_ceil", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Ceil(out, t[0])
 	})
 }
 
 // ForeachCeilInPlace applies ceil to each item.
-func ForeachCeilInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_ceil_", self)
-	defer l.Close()
+func ForeachCeilInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_ceil_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Ceil(out, t[0])
 	})
 }
 
 // ForeachCos applies cos to each item.
-func ForeachCos(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_cos", self)
-	defer l.Close()
+func ForeachCos(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_cos", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cos(out, t[0])
 	})
 }
 
 // ForeachCosInPlace applies cos to each item.
-func ForeachCosInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_cos_", self)
-	defer l.Close()
+func ForeachCosInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_cos_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cos(out, t[0])
 	})
 }
 
 // ForeachCosh applies cosh to each item.
-func ForeachCosh(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_cosh", self)
-	defer l.Close()
+func ForeachCosh(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_cosh", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cosh(out, t[0])
 	})
 }
 
 // ForeachCoshInPlace applies cosh to each item.
-func ForeachCoshInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_cosh_", self)
-	defer l.Close()
+func ForeachCoshInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_cosh_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cosh(out, t[0])
 	})
 }
 
 // ForeachErf applies erf to each item.
-func ForeachErf(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_erf", self)
-	defer l.Close()
+func ForeachErf(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_erf", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erf(out, t[0])
 	})
 }
 
 // ForeachErfInPlace applies erf to each item.
-func ForeachErfInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_erf_", self)
-	defer l.Close()
+func ForeachErfInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_erf_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erf(out, t[0])
 	})
 }
 
 // ForeachErfc applies erfc to each item.
-func ForeachErfc(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_erfc", self)
-	defer l.Close()
+func ForeachErfc(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_erfc", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erfc(out, t[0])
 	})
 }
 
 // ForeachErfcInPlace applies erfc to each item.
-func ForeachErfcInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_erfc_", self)
-	defer l.Close()
+func ForeachErfcInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_erfc_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erfc(out, t[0])
 	})
 }
 
 // ForeachExp applies exp to each item.
-func ForeachExp(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_exp", self)
-	defer l.Close()
+func ForeachExp(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_exp", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Exp(out, t[0])
 	})
 }
 
 // ForeachExpInPlace applies exp to each item.
-func ForeachExpInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_exp_", self)
-	defer l.Close()
+func ForeachExpInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_exp_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Exp(out, t[0])
 	})
 }
 
 // ForeachExpm1 applies expm1 to each item.
-func ForeachExpm1(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_expm1", self)
-	defer l.Close()
+func ForeachExpm1(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_expm1", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Expm1(out, t[0])
 	})
 }
 
 // ForeachExpm1InPlace applies expm1 to each item.
-func ForeachExpm1InPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_expm1_", self)
-	defer l.Close()
+func ForeachExpm1InPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_expm1_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Expm1(out, t[0])
 	})
 }
 
 // ForeachFloor applies floor to each item.
-func ForeachFloor(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_floor", self)
-	defer l.Close()
+func ForeachFloor(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_floor", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Floor(out, t[0])
 	})
 }
 
 // ForeachFloorInPlace applies floor to each item.
-func ForeachFloorInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_floor_", self)
-	defer l.Close()
+func ForeachFloorInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_floor_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Floor(out, t[0])
 	})
 }
 
 // ForeachFrac applies frac to each item.
-func ForeachFrac(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_frac", self)
-	defer l.Close()
+func ForeachFrac(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_frac", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Frac(out, t[0])
 	})
 }
 
 // ForeachFracInPlace applies frac to each item.
-func ForeachFracInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_frac_", self)
-	defer l.Close()
+func ForeachFracInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_frac_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Frac(out, t[0])
 	})
 }
 
 // ForeachLgamma applies lgamma to each item.
-func ForeachLgamma(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_lgamma", self)
-	defer l.Close()
+func ForeachLgamma(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_lgamma", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lgamma(out, t[0])
 	})
 }
 
 // ForeachLgammaInPlace applies lgamma to each item.
-func ForeachLgammaInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_lgamma_", self)
-	defer l.Close()
+func ForeachLgammaInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_lgamma_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lgamma(out, t[0])
 	})
 }
 
 // ForeachLog applies log to each item.
-func ForeachLog(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_log", self)
-	defer l.Close()
+func ForeachLog(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_log", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log(out, t[0])
 	})
 }
 
 // ForeachLogInPlace applies log to each item.
-func ForeachLogInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_log_", self)
-	defer l.Close()
+func ForeachLogInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_log_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log(out, t[0])
 	})
 }
 
 // ForeachLog10 applies log10 to each item.
-func ForeachLog10(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_log10", self)
-	defer l.Close()
+func ForeachLog10(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_log10", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log10(out, t[0])
 	})
 }
 
 // ForeachLog10InPlace applies log10 to each item.
-func ForeachLog10InPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_log10_", self)
-	defer l.Close()
+func ForeachLog10InPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_log10_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log10(out, t[0])
 	})
 }
 
 // ForeachLog1p applies log1p to each item.
-func ForeachLog1p(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_log1p", self)
-	defer l.Close()
+func ForeachLog1p(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_log1p", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log1p(out, t[0])
 	})
 }
 
 // ForeachLog1pInPlace applies log1p to each item.
-func ForeachLog1pInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_log1p_", self)
-	defer l.Close()
+func ForeachLog1pInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_log1p_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log1p(out, t[0])
 	})
 }
 
 // ForeachLog2 applies log2 to each item.
-func ForeachLog2(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_log2", self)
-	defer l.Close()
+func ForeachLog2(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_log2", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log2(out, t[0])
 	})
 }
 
 // ForeachLog2InPlace applies log2 to each item.
-func ForeachLog2InPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_log2_", self)
-	defer l.Close()
+func ForeachLog2InPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_log2_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log2(out, t[0])
 	})
 }
 
 // ForeachNeg applies neg to each item.
-func ForeachNeg(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_neg", self)
-	defer l.Close()
+func ForeachNeg(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_neg", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Neg(out, t[0])
 	})
 }
 
 // ForeachNegInPlace applies neg to each item.
-func ForeachNegInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_neg_", self)
-	defer l.Close()
+func ForeachNegInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_neg_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Neg(out, t[0])
 	})
 }
 
 // ForeachReciprocal applies reciprocal to each item.
-func ForeachReciprocal(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_reciprocal", self)
-	defer l.Close()
+func ForeachReciprocal(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_reciprocal", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Reciprocal(out, t[0])
 	})
 }
 
 // ForeachReciprocalInPlace applies reciprocal to each item.
-func ForeachReciprocalInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_reciprocal_", self)
-	defer l.Close()
+func ForeachReciprocalInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_reciprocal_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Reciprocal(out, t[0])
 	})
 }
 
 // ForeachRound applies round to each item.
-func ForeachRound(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_round", self)
-	defer l.Close()
+func ForeachRound(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_round", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Round(out, t[0], 0)
 	})
 }
 
 // ForeachRoundInPlace applies round to each item.
-func ForeachRoundInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_round_", self)
-	defer l.Close()
+func ForeachRoundInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_round_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Round(out, t[0], 0)
 	})
 }
 
 // ForeachRsqrt applies rsqrt to each item.
-func ForeachRsqrt(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_rsqrt", self)
-	defer l.Close()
+func ForeachRsqrt(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_rsqrt", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Rsqrt(out, t[0])
 	})
 }
 
 // ForeachRsqrtInPlace applies rsqrt to each item.
-func ForeachRsqrtInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_rsqrt_", self)
-	defer l.Close()
+func ForeachRsqrtInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_rsqrt_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Rsqrt(out, t[0])
 	})
 }
 
 // ForeachSigmoid applies sigmoid to each item.
-func ForeachSigmoid(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sigmoid", self)
-	defer l.Close()
+func ForeachSigmoid(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sigmoid", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sigmoid(out, t[0])
 	})
 }
 
 // ForeachSigmoidInPlace applies sigmoid to each item.
-func ForeachSigmoidInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_sigmoid_", self)
-	defer l.Close()
+func ForeachSigmoidInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_sigmoid_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sigmoid(out, t[0])
 	})
 }
 
 // ForeachSign applies sign to each item.
-func ForeachSign(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sign", self)
-	defer l.Close()
+func ForeachSign(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sign", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sign(out, t[0])
 	})
 }
 
 // ForeachSignInPlace applies sign to each item.
-func ForeachSignInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_sign_", self)
-	defer l.Close()
+func ForeachSignInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_sign_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sign(out, t[0])
 	})
 }
 
 // ForeachSin applies sin to each item.
-func ForeachSin(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sin", self)
-	defer l.Close()
+func ForeachSin(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sin", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sin(out, t[0])
 	})
 }
 
 // ForeachSinInPlace applies sin to each item.
-func ForeachSinInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_sin_", self)
-	defer l.Close()
+func ForeachSinInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_sin_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sin(out, t[0])
 	})
 }
 
 // ForeachSinh applies sinh to each item.
-func ForeachSinh(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sinh", self)
-	defer l.Close()
+func ForeachSinh(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sinh", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sinh(out, t[0])
 	})
 }
 
 // ForeachSinhInPlace applies sinh to each item.
-func ForeachSinhInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_sinh_", self)
-	defer l.Close()
+func ForeachSinhInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_sinh_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sinh(out, t[0])
 	})
 }
 
 // ForeachSqrt applies sqrt to each item.
-func ForeachSqrt(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sqrt", self)
-	defer l.Close()
+func ForeachSqrt(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sqrt", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sqrt(out, t[0])
 	})
 }
 
 // ForeachSqrtInPlace applies sqrt to each item.
-func ForeachSqrtInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_sqrt_", self)
-	defer l.Close()
+func ForeachSqrtInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_sqrt_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sqrt(out, t[0])
 	})
 }
 
 // ForeachTan applies tan to each item.
-func ForeachTan(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_tan", self)
-	defer l.Close()
+func ForeachTan(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_tan", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tan(out, t[0])
 	})
 }
 
 // ForeachTanInPlace applies tan to each item.
-func ForeachTanInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_tan_", self)
-	defer l.Close()
+func ForeachTanInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_tan_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tan(out, t[0])
 	})
 }
 
 // ForeachTanh applies tanh to each item.
-func ForeachTanh(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_tanh", self)
-	defer l.Close()
+func ForeachTanh(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_tanh", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tanh(out, t[0])
 	})
 }
 
 // ForeachTanhInPlace applies tanh to each item.
-func ForeachTanhInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_tanh_", self)
-	defer l.Close()
+func ForeachTanhInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_tanh_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tanh(out, t[0])
 	})
 }
 
 // ForeachTrunc applies trunc to each item.
-func ForeachTrunc(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_trunc", self)
-	defer l.Close()
+func ForeachTrunc(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_trunc", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Trunc(out, t[0])
 	})
 }
 
 // ForeachTruncInPlace applies trunc to each item.
-func ForeachTruncInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_trunc_", self)
-	defer l.Close()
+func ForeachTruncInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_trunc_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Trunc(out, t[0])
 	})
 }
 
 // ForeachAddScalar applies add to each item.
-func ForeachAddScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_add", self)
-	defer l.Close()
+func ForeachAddScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_add", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], number, dtype.IntScalar(1))
@@ -560,9 +621,10 @@ func ForeachAddScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachAddScalarInPlace applies add to each item.
-func ForeachAddScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_add_", self)
-	defer l.Close()
+func ForeachAddScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_add_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], number, dtype.IntScalar(1))
@@ -570,27 +632,30 @@ func ForeachAddScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 }
 
 // ForeachAddList applies add to each item.
-func ForeachAddList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_add", self, other)
-	defer l.Close()
+func ForeachAddList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_add", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], t[1], alpha)
 	})
 }
 
 // ForeachAddListInPlace applies add to each item.
-func ForeachAddListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) error {
-	l := listed(c, "_foreach_add_", self, other)
-	defer l.Close()
+func ForeachAddListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_add_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], t[1], alpha)
 	})
 }
 
 // ForeachAddScalars applies add to each item.
-func ForeachAddScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_add", self)
-	defer l.Close()
+func ForeachAddScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_add", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -599,9 +664,10 @@ func ForeachAddScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachAddScalarsInPlace applies add to each item.
-func ForeachAddScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_add_", self)
-	defer l.Close()
+func ForeachAddScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_add_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -610,9 +676,10 @@ func ForeachAddScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 }
 
 // ForeachAddTensor applies add to each item.
-func ForeachAddTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_add", self)
-	defer l.Close()
+func ForeachAddTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_add", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.zeroDim(other)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], l.shared, alpha)
@@ -620,9 +687,10 @@ func ForeachAddTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.T
 }
 
 // ForeachAddTensorInPlace applies add to each item.
-func ForeachAddTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
-	l := listed(c, "_foreach_add_", self)
-	defer l.Close()
+func ForeachAddTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_add_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.zeroDim(other)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], l.shared, alpha)
@@ -630,9 +698,10 @@ func ForeachAddTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *t
 }
 
 // ForeachSubScalar applies sub to each item.
-func ForeachSubScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sub", self)
-	defer l.Close()
+func ForeachSubScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sub", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
@@ -640,9 +709,10 @@ func ForeachSubScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachSubScalarInPlace applies sub to each item.
-func ForeachSubScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_sub_", self)
-	defer l.Close()
+func ForeachSubScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_sub_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
@@ -650,27 +720,30 @@ func ForeachSubScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 }
 
 // ForeachSubList applies sub to each item.
-func ForeachSubList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sub", self, other)
-	defer l.Close()
+func ForeachSubList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sub", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], t[1], alpha)
 	})
 }
 
 // ForeachSubListInPlace applies sub to each item.
-func ForeachSubListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) error {
-	l := listed(c, "_foreach_sub_", self, other)
-	defer l.Close()
+func ForeachSubListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor, alpha dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_sub_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], t[1], alpha)
 	})
 }
 
 // ForeachSubScalars applies sub to each item.
-func ForeachSubScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_sub", self)
-	defer l.Close()
+func ForeachSubScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_sub", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -679,9 +752,10 @@ func ForeachSubScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachSubScalarsInPlace applies sub to each item.
-func ForeachSubScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_sub_", self)
-	defer l.Close()
+func ForeachSubScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_sub_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -690,9 +764,10 @@ func ForeachSubScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 }
 
 // ForeachMulScalar applies mul to each item.
-func ForeachMulScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_mul", self)
-	defer l.Close()
+func ForeachMulScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_mul", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], number)
@@ -700,9 +775,10 @@ func ForeachMulScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachMulScalarInPlace applies mul to each item.
-func ForeachMulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_mul_", self)
-	defer l.Close()
+func ForeachMulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_mul_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], number)
@@ -710,27 +786,30 @@ func ForeachMulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 }
 
 // ForeachMulList applies mul to each item.
-func ForeachMulList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_mul", self, other)
-	defer l.Close()
+func ForeachMulList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_mul", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], t[1])
 	})
 }
 
 // ForeachMulListInPlace applies mul to each item.
-func ForeachMulListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
-	l := listed(c, "_foreach_mul_", self, other)
-	defer l.Close()
+func ForeachMulListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_mul_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], t[1])
 	})
 }
 
 // ForeachMulScalars applies mul to each item.
-func ForeachMulScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_mul", self)
-	defer l.Close()
+func ForeachMulScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_mul", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -739,9 +818,10 @@ func ForeachMulScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachMulScalarsInPlace applies mul to each item.
-func ForeachMulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_mul_", self)
-	defer l.Close()
+func ForeachMulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_mul_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -750,9 +830,10 @@ func ForeachMulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 }
 
 // ForeachMulTensor applies mul to each item.
-func ForeachMulTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_mul", self)
-	defer l.Close()
+func ForeachMulTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_mul", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.zeroDim(other)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], l.shared)
@@ -760,9 +841,10 @@ func ForeachMulTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.T
 }
 
 // ForeachMulTensorInPlace applies mul to each item.
-func ForeachMulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) error {
-	l := listed(c, "_foreach_mul_", self)
-	defer l.Close()
+func ForeachMulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_mul_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.zeroDim(other)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], l.shared)
@@ -770,9 +852,10 @@ func ForeachMulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *t
 }
 
 // ForeachDivScalar applies div to each item.
-func ForeachDivScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_div", self)
-	defer l.Close()
+func ForeachDivScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_div", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], number, "")
@@ -780,9 +863,10 @@ func ForeachDivScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 }
 
 // ForeachDivScalarInPlace applies div to each item.
-func ForeachDivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_div_", self)
-	defer l.Close()
+func ForeachDivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_div_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], number, "")
@@ -790,27 +874,30 @@ func ForeachDivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 }
 
 // ForeachDivList applies div to each item.
-func ForeachDivList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_div", self, other)
-	defer l.Close()
+func ForeachDivList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_div", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], t[1], "")
 	})
 }
 
 // ForeachDivListInPlace applies div to each item.
-func ForeachDivListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
-	l := listed(c, "_foreach_div_", self, other)
-	defer l.Close()
+func ForeachDivListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_div_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], t[1], "")
 	})
 }
 
 // ForeachDivScalars applies div to each item.
-func ForeachDivScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_div", self)
-	defer l.Close()
+func ForeachDivScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_div", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -819,9 +906,10 @@ func ForeachDivScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 }
 
 // ForeachDivScalarsInPlace applies div to each item.
-func ForeachDivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_div_", self)
-	defer l.Close()
+func ForeachDivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_div_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -830,9 +918,10 @@ func ForeachDivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 }
 
 // ForeachDivTensor applies div to each item.
-func ForeachDivTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_div", self)
-	defer l.Close()
+func ForeachDivTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_div", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.zeroDim(other)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], l.shared, "")
@@ -840,9 +929,10 @@ func ForeachDivTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.T
 }
 
 // ForeachDivTensorInPlace applies div to each item.
-func ForeachDivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) error {
-	l := listed(c, "_foreach_div_", self)
-	defer l.Close()
+func ForeachDivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_div_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.zeroDim(other)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], l.shared, "")
@@ -850,9 +940,10 @@ func ForeachDivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *t
 }
 
 // ForeachClampMaxScalar applies clamp_max to each item.
-func ForeachClampMaxScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_clamp_max", self)
-	defer l.Close()
+func ForeachClampMaxScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_clamp_max", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], number)
@@ -860,9 +951,10 @@ func ForeachClampMaxScalar(c dispatch.Context, self []*tensor.Tensor, scalar dty
 }
 
 // ForeachClampMaxScalarInPlace applies clamp_max to each item.
-func ForeachClampMaxScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_clamp_max_", self)
-	defer l.Close()
+func ForeachClampMaxScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_clamp_max_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], number)
@@ -870,27 +962,30 @@ func ForeachClampMaxScalarInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 }
 
 // ForeachClampMaxList applies clamp_max to each item.
-func ForeachClampMaxList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_clamp_max", self, other)
-	defer l.Close()
+func ForeachClampMaxList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_clamp_max", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], t[1])
 	})
 }
 
 // ForeachClampMaxListInPlace applies clamp_max to each item.
-func ForeachClampMaxListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
-	l := listed(c, "_foreach_clamp_max_", self, other)
-	defer l.Close()
+func ForeachClampMaxListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_clamp_max_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], t[1])
 	})
 }
 
 // ForeachClampMaxScalars applies clamp_max to each item.
-func ForeachClampMaxScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_clamp_max", self)
-	defer l.Close()
+func ForeachClampMaxScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_clamp_max", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -899,9 +994,10 @@ func ForeachClampMaxScalars(c dispatch.Context, self []*tensor.Tensor, scalars [
 }
 
 // ForeachClampMaxScalarsInPlace applies clamp_max to each item.
-func ForeachClampMaxScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_clamp_max_", self)
-	defer l.Close()
+func ForeachClampMaxScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_clamp_max_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -910,9 +1006,10 @@ func ForeachClampMaxScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sc
 }
 
 // ForeachClampMinScalar applies clamp_min to each item.
-func ForeachClampMinScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_clamp_min", self)
-	defer l.Close()
+func ForeachClampMinScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_clamp_min", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], number)
@@ -920,9 +1017,10 @@ func ForeachClampMinScalar(c dispatch.Context, self []*tensor.Tensor, scalar dty
 }
 
 // ForeachClampMinScalarInPlace applies clamp_min to each item.
-func ForeachClampMinScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_clamp_min_", self)
-	defer l.Close()
+func ForeachClampMinScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_clamp_min_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], number)
@@ -930,27 +1028,30 @@ func ForeachClampMinScalarInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 }
 
 // ForeachClampMinList applies clamp_min to each item.
-func ForeachClampMinList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_clamp_min", self, other)
-	defer l.Close()
+func ForeachClampMinList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_clamp_min", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], t[1])
 	})
 }
 
 // ForeachClampMinListInPlace applies clamp_min to each item.
-func ForeachClampMinListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
-	l := listed(c, "_foreach_clamp_min_", self, other)
-	defer l.Close()
+func ForeachClampMinListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_clamp_min_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], t[1])
 	})
 }
 
 // ForeachClampMinScalars applies clamp_min to each item.
-func ForeachClampMinScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_clamp_min", self)
-	defer l.Close()
+func ForeachClampMinScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_clamp_min", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -959,9 +1060,10 @@ func ForeachClampMinScalars(c dispatch.Context, self []*tensor.Tensor, scalars [
 }
 
 // ForeachClampMinScalarsInPlace applies clamp_min to each item.
-func ForeachClampMinScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_clamp_min_", self)
-	defer l.Close()
+func ForeachClampMinScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_clamp_min_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -970,9 +1072,10 @@ func ForeachClampMinScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sc
 }
 
 // ForeachMaximumScalar applies maximum to each item.
-func ForeachMaximumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_maximum", self)
-	defer l.Close()
+func ForeachMaximumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_maximum", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -981,9 +1084,10 @@ func ForeachMaximumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtyp
 }
 
 // ForeachMaximumScalarInPlace applies maximum to each item.
-func ForeachMaximumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_maximum_", self)
-	defer l.Close()
+func ForeachMaximumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_maximum_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -992,27 +1096,30 @@ func ForeachMaximumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scal
 }
 
 // ForeachMaximumList applies maximum to each item.
-func ForeachMaximumList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_maximum", self, other)
-	defer l.Close()
+func ForeachMaximumList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_maximum", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], t[1])
 	})
 }
 
 // ForeachMaximumListInPlace applies maximum to each item.
-func ForeachMaximumListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
-	l := listed(c, "_foreach_maximum_", self, other)
-	defer l.Close()
+func ForeachMaximumListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_maximum_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], t[1])
 	})
 }
 
 // ForeachMaximumScalars applies maximum to each item.
-func ForeachMaximumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_maximum", self)
-	defer l.Close()
+func ForeachMaximumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_maximum", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	l.allocates = true
@@ -1022,9 +1129,10 @@ func ForeachMaximumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []
 }
 
 // ForeachMaximumScalarsInPlace applies maximum to each item.
-func ForeachMaximumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_maximum_", self)
-	defer l.Close()
+func ForeachMaximumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_maximum_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	l.allocates = true
@@ -1034,9 +1142,10 @@ func ForeachMaximumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 }
 
 // ForeachMinimumScalar applies minimum to each item.
-func ForeachMinimumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_minimum", self)
-	defer l.Close()
+func ForeachMinimumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_minimum", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1045,9 +1154,10 @@ func ForeachMinimumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtyp
 }
 
 // ForeachMinimumScalarInPlace applies minimum to each item.
-func ForeachMinimumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) error {
-	l := listed(c, "_foreach_minimum_", self)
-	defer l.Close()
+func ForeachMinimumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_minimum_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1056,27 +1166,30 @@ func ForeachMinimumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scal
 }
 
 // ForeachMinimumList applies minimum to each item.
-func ForeachMinimumList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_minimum", self, other)
-	defer l.Close()
+func ForeachMinimumList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_minimum", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], t[1])
 	})
 }
 
 // ForeachMinimumListInPlace applies minimum to each item.
-func ForeachMinimumListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) error {
-	l := listed(c, "_foreach_minimum_", self, other)
-	defer l.Close()
+func ForeachMinimumListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_minimum_", self, other)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], t[1])
 	})
 }
 
 // ForeachMinimumScalars applies minimum to each item.
-func ForeachMinimumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_minimum", self)
-	defer l.Close()
+func ForeachMinimumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_minimum", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	l.allocates = true
@@ -1086,9 +1199,10 @@ func ForeachMinimumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []
 }
 
 // ForeachMinimumScalarsInPlace applies minimum to each item.
-func ForeachMinimumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_minimum_", self)
-	defer l.Close()
+func ForeachMinimumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_minimum_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
 	l.allocates = true
@@ -1098,9 +1212,10 @@ func ForeachMinimumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 }
 
 // ForeachPowScalar applies pow to each item.
-func ForeachPowScalar(c dispatch.Context, self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_pow", self)
-	defer l.Close()
+func ForeachPowScalar(c dispatch.Context, self []*tensor.Tensor, exponent dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_pow", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(exponent)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], number)
@@ -1108,9 +1223,10 @@ func ForeachPowScalar(c dispatch.Context, self []*tensor.Tensor, exponent dtype.
 }
 
 // ForeachPowScalarInPlace applies pow to each item.
-func ForeachPowScalarInPlace(c dispatch.Context, self []*tensor.Tensor, exponent dtype.Scalar) error {
-	l := listed(c, "_foreach_pow_", self)
-	defer l.Close()
+func ForeachPowScalarInPlace(c dispatch.Context, self []*tensor.Tensor, exponent dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_pow_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(exponent)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], number)
@@ -1118,9 +1234,10 @@ func ForeachPowScalarInPlace(c dispatch.Context, self []*tensor.Tensor, exponent
 }
 
 // ForeachPowScalars applies pow to each item.
-func ForeachPowScalars(c dispatch.Context, self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_pow", self)
-	defer l.Close()
+func ForeachPowScalars(c dispatch.Context, self []*tensor.Tensor, exponent []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_pow", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(exponent))
 	numbers := l.numbers(exponent)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1129,9 +1246,10 @@ func ForeachPowScalars(c dispatch.Context, self []*tensor.Tensor, exponent []dty
 }
 
 // ForeachPowScalarsInPlace applies pow to each item.
-func ForeachPowScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, exponent []dtype.Scalar) error {
-	l := listed(c, "_foreach_pow_", self)
-	defer l.Close()
+func ForeachPowScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, exponent []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_pow_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(exponent))
 	numbers := l.numbers(exponent)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1140,27 +1258,30 @@ func ForeachPowScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, exponen
 }
 
 // ForeachPowList applies pow to each item.
-func ForeachPowList(c dispatch.Context, self []*tensor.Tensor, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_pow", self, exponent)
-	defer l.Close()
+func ForeachPowList(c dispatch.Context, self []*tensor.Tensor, exponent []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_pow", self, exponent)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], t[1])
 	})
 }
 
 // ForeachPowListInPlace applies pow to each item.
-func ForeachPowListInPlace(c dispatch.Context, self []*tensor.Tensor, exponent []*tensor.Tensor) error {
-	l := listed(c, "_foreach_pow_", self, exponent)
-	defer l.Close()
+func ForeachPowListInPlace(c dispatch.Context, self []*tensor.Tensor, exponent []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_pow_", self, exponent)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], t[1])
 	})
 }
 
 // ForeachPowBase applies pow to each item.
-func ForeachPowBase(c dispatch.Context, self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_pow", exponent)
-	defer l.Close()
+func ForeachPowBase(c dispatch.Context, self dtype.Scalar, exponent []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_pow", exponent)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(self)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, number, t[0])
@@ -1168,9 +1289,10 @@ func ForeachPowBase(c dispatch.Context, self dtype.Scalar, exponent []*tensor.Te
 }
 
 // ForeachLerpScalar applies lerp to each item.
-func ForeachLerpScalar(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_lerp", self, tensors1)
-	defer l.Close()
+func ForeachLerpScalar(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_lerp", self, tensors1)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(weight)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], number)
@@ -1178,9 +1300,10 @@ func ForeachLerpScalar(c dispatch.Context, self []*tensor.Tensor, tensors1 []*te
 }
 
 // ForeachLerpScalarInPlace applies lerp to each item.
-func ForeachLerpScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
-	l := listed(c, "_foreach_lerp_", self, tensors1)
-	defer l.Close()
+func ForeachLerpScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_lerp_", self, tensors1)
+	defer l.Close(&err)
+	l.checkLengths()
 	number := l.Number(weight)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], number)
@@ -1188,27 +1311,30 @@ func ForeachLerpScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensors
 }
 
 // ForeachLerpList applies lerp to each item.
-func ForeachLerpList(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_lerp", self, tensors1, weights)
-	defer l.Close()
+func ForeachLerpList(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_lerp", self, tensors1, weights)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], t[2])
 	})
 }
 
 // ForeachLerpListInPlace applies lerp to each item.
-func ForeachLerpListInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) error {
-	l := listed(c, "_foreach_lerp_", self, tensors1, weights)
-	defer l.Close()
+func ForeachLerpListInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weights []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_lerp_", self, tensors1, weights)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], t[2])
 	})
 }
 
 // ForeachLerpScalars applies lerp to each item.
-func ForeachLerpScalars(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_lerp", self, tensors1)
-	defer l.Close()
+func ForeachLerpScalars(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_lerp", self, tensors1)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(weight))
 	numbers := l.numbers(weight)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1217,9 +1343,10 @@ func ForeachLerpScalars(c dispatch.Context, self []*tensor.Tensor, tensors1 []*t
 }
 
 // ForeachLerpScalarsInPlace applies lerp to each item.
-func ForeachLerpScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
-	l := listed(c, "_foreach_lerp_", self, tensors1)
-	defer l.Close()
+func ForeachLerpScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_lerp_", self, tensors1)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(weight))
 	numbers := l.numbers(weight)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
@@ -1228,27 +1355,30 @@ func ForeachLerpScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor
 }
 
 // ForeachAddcmulScalar applies addcmul to each item.
-func ForeachAddcmulScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcmulScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_addcmul", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], value)
 	})
 }
 
 // ForeachAddcmulScalarInPlace applies addcmul to each item.
-func ForeachAddcmulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
-	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcmulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_addcmul_", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], value)
 	})
 }
 
 // ForeachAddcmulScalars applies addcmul to each item.
-func ForeachAddcmulScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcmulScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_addcmul", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], scalars[i])
@@ -1256,9 +1386,10 @@ func ForeachAddcmulScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []
 }
 
 // ForeachAddcmulScalarsInPlace applies addcmul to each item.
-func ForeachAddcmulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcmulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_addcmul_", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], scalars[i])
@@ -1266,9 +1397,10 @@ func ForeachAddcmulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, ten
 }
 
 // ForeachAddcmulTensor applies addcmul to each item.
-func ForeachAddcmulTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcmulTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_addcmul", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	numbers := l.elements(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], numbers[i])
@@ -1276,9 +1408,10 @@ func ForeachAddcmulTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*
 }
 
 // ForeachAddcmulTensorInPlace applies addcmul to each item.
-func ForeachAddcmulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
-	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcmulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_addcmul_", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	numbers := l.elements(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], numbers[i])
@@ -1286,27 +1419,30 @@ func ForeachAddcmulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tens
 }
 
 // ForeachAddcdivScalar applies addcdiv to each item.
-func ForeachAddcdivScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcdivScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_addcdiv", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], value)
 	})
 }
 
 // ForeachAddcdivScalarInPlace applies addcdiv to each item.
-func ForeachAddcdivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
-	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcdivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, value dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_addcdiv_", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], value)
 	})
 }
 
 // ForeachAddcdivScalars applies addcdiv to each item.
-func ForeachAddcdivScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcdivScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_addcdiv", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], scalars[i])
@@ -1314,9 +1450,10 @@ func ForeachAddcdivScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []
 }
 
 // ForeachAddcdivScalarsInPlace applies addcdiv to each item.
-func ForeachAddcdivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
-	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcdivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) (err error) {
+	l := newList(c, "_foreach_addcdiv_", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], scalars[i])
@@ -1324,9 +1461,10 @@ func ForeachAddcdivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, ten
 }
 
 // ForeachAddcdivTensor applies addcdiv to each item.
-func ForeachAddcdivTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcdivTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_addcdiv", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	numbers := l.elements(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], numbers[i])
@@ -1334,9 +1472,10 @@ func ForeachAddcdivTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*
 }
 
 // ForeachAddcdivTensorInPlace applies addcdiv to each item.
-func ForeachAddcdivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
-	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
-	defer l.Close()
+func ForeachAddcdivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_addcdiv_", self, tensor1, tensor2)
+	defer l.Close(&err)
+	l.checkLengths()
 	numbers := l.elements(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], numbers[i])
@@ -1344,53 +1483,59 @@ func ForeachAddcdivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tens
 }
 
 // ForeachNorm applies linalg.vector_norm to each item.
-func ForeachNorm(c dispatch.Context, self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_norm", self)
-	defer l.Close()
+func ForeachNorm(c dispatch.Context, self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_norm", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.LinalgVectorNorm(out, t[0], ord, nil, false, d)
 	})
 }
 
 // ForeachMax applies max to each item.
-func ForeachMax(c dispatch.Context, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_max", self)
-	defer l.Close()
+func ForeachMax(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_max", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Max(out, t[0])
 	})
 }
 
 // ForeachMm applies mm to each item.
-func ForeachMm(c dispatch.Context, self []*tensor.Tensor, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_mm", self, mat2)
-	defer l.Close()
+func ForeachMm(c dispatch.Context, self []*tensor.Tensor, mat2 []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_mm", self, mat2)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mm(out, t[0], t[1])
 	})
 }
 
 // ForeachClone applies clone to each item.
-func ForeachClone(c dispatch.Context, self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_clone", self)
-	defer l.Close()
+func ForeachClone(c dispatch.Context, self []*tensor.Tensor, memoryFormat shape.MemoryFormat) (_ []*tensor.Tensor, err error) {
+	l := newList(c, "_foreach_clone", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Clone(t[0], memoryFormat)
 	})
 }
 
 // ForeachCopyInPlace applies copy_ to each item.
-func ForeachCopyInPlace(c dispatch.Context, self []*tensor.Tensor, src []*tensor.Tensor, nonBlocking bool) error {
-	l := listed(c, "_foreach_copy_", self, src)
-	defer l.Close()
+func ForeachCopyInPlace(c dispatch.Context, self []*tensor.Tensor, src []*tensor.Tensor, nonBlocking bool) (err error) {
+	l := newList(c, "_foreach_copy_", self, src)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return t[0], c.Copy(t[0], t[1], nonBlocking)
 	})
 }
 
 // ForeachZeroInPlace applies zero_ to each item.
-func ForeachZeroInPlace(c dispatch.Context, self []*tensor.Tensor) error {
-	l := listed(c, "_foreach_zero_", self)
-	defer l.Close()
+func ForeachZeroInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
+	l := newList(c, "_foreach_zero_", self)
+	defer l.Close(&err)
+	l.checkLengths()
 	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], c.Zero(t[0]) })
 }

@@ -34,14 +34,14 @@ func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.
 	return gradient(c, self, dims, edgeOrder, len(spacing), func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
-			s.Err = status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes())
+			s.Check(status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes()))
 			return nil
 		}
 		return s.unevenGradient(t, at, x, edgeOrder)
 	})
 }
 
-func gradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
+func gradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	const op = "gradient"
 	switch {
 	case !self.DType().IsSigned():
@@ -61,7 +61,7 @@ func gradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder i
 		return nil, err
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	var results []*tensor.Tensor
 	for i, dim := range dims {
 		if self.Dim() == 0 {
@@ -75,9 +75,6 @@ func gradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder i
 			return nil, status.Runtimef("%s: expected each dimension size to be at least edge_order+1, got size %d of dimension %d for edge_order %d", op, self.Sizes()[at], at, edgeOrder)
 		}
 		results = append(results, along(s, i, self, at))
-		if s.Err != nil {
-			return nil, s.Err
-		}
 	}
 	return s.ReturnAll(results)
 }
@@ -102,21 +99,21 @@ func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, ed
 	diff := func(a, b, length int64) *tensor.Tensor {
 		return s.Sub(s.Narrow(t, int64(at), a, length), s.Narrow(t, int64(at), b, length))
 	}
-	inside := s.Mul(s.Div(diff(min(2, n), 0, max(n-2, 0)), h), s.Float(0.5))
+	inside := s.Mul(s.Div(diff(min(2, n), 0, max(n-2, 0)), h), s.FloatNumber(0.5))
 	if edgeOrder == 1 {
-		return s.Cat(int64(at), s.Div(diff(1, 0, 1), h), inside, s.Div(diff(n-1, n-2, 1), h))
+		return s.Cat([]*tensor.Tensor{s.Div(diff(1, 0, 1), h), inside, s.Div(diff(n-1, n-2, 1), h)}, int64(at))
 	}
 	end := func(a, b, c int64, sign float64) *tensor.Tensor {
-		return s.Div(s.weighted(t, at, 1, []int64{a, b, c}, s.Float(-1.5*sign), s.Float(2*sign), s.Float(-0.5*sign)), h)
+		return s.Div(s.weighted(t, at, 1, []int64{a, b, c}, s.FloatNumber(-1.5*sign), s.FloatNumber(2*sign), s.FloatNumber(-0.5*sign)), h)
 	}
-	return s.Cat(int64(at), end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1))
+	return s.Cat([]*tensor.Tensor{end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1)}, int64(at))
 }
 
 func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeOrder int64) *tensor.Tensor {
 	n := t.Sizes()[at]
 	along := slices.Repeat([]int64{1}, t.Dim())
 	along[at] = n - 1
-	gaps := s.Reshape(s.Sub(s.Narrow(x, 0, 1, n-1), s.Narrow(x, 0, 0, n-1)), along...)
+	gaps := s.AsShape(s.Sub(s.Narrow(x, 0, 1, n-1), s.Narrow(x, 0, 0, n-1)), along...)
 	gap := func(i int64) *tensor.Tensor { return s.Narrow(gaps, int64(at), i, 1) }
 	// The weights of three adjacent samples with gaps p and q between them, for the derivative at the middle one.
 	m := max(n-2, 0)
@@ -128,7 +125,7 @@ func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeO
 		return s.Div(s.Sub(s.Narrow(t, int64(at), i+1, 1), s.Narrow(t, int64(at), i, 1)), gap(i))
 	}
 	if edgeOrder == 1 {
-		return s.Cat(int64(at), slope(0), inside, slope(n-2))
+		return s.Cat([]*tensor.Tensor{slope(0), inside, slope(n - 2)}, int64(at))
 	}
 	// At an end: p is the gap next to it, q the following one.
 	end := func(p, q *tensor.Tensor, a, b, c int64, mirrored bool) *tensor.Tensor {
@@ -139,7 +136,7 @@ func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeO
 		}
 		return s.weighted(t, at, 1, []int64{a, b, c}, u, v, w)
 	}
-	return s.Cat(int64(at), end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true))
+	return s.Cat([]*tensor.Tensor{end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true)}, int64(at))
 }
 
-func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor { return s.Unary(s.C.Neg, t) }
+func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor { return s.Neg(t) }

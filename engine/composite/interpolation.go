@@ -50,7 +50,7 @@ func NnUpsampleBilinear(c dispatch.Context, self *tensor.Tensor, sizes []int64, 
 	return interpolate(c, "nn_upsample_bilinear", self, sizes, scales, "bilinear", ops.True, ops.NoBool, false)
 }
 
-func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (_ *tensor.Tensor, err error) {
 	of, known := resamplings[mode]
 	n := self.Dim() - 2
 	switch {
@@ -100,16 +100,14 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 		return nil, status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	return s.result(nil, s.Step(func() (*tensor.Tensor, error) {
-		switch {
-		case mode != "area":
-			return c.NnResampled(self, sizes, of.filter, alignCorners == ops.True, antialias, scales)
-		case n == 1:
-			return c.AdaptiveAvgPool1d(self, sizes)
-		case n == 2:
-			return c.NnAdaptiveAvgPool2d(self, sizes)
-		}
-		return c.NnAdaptiveAvgPool3d(self, sizes)
-	}))
+	defer s.Close(&err)
+	switch {
+	case mode != "area":
+		return s.ReturnNew(c.NnResampled(self, sizes, of.filter, alignCorners == ops.True, antialias, scales))
+	case n == 1:
+		return s.ReturnNew(c.AdaptiveAvgPool1d(self, sizes))
+	case n == 2:
+		return s.ReturnNew(c.NnAdaptiveAvgPool2d(self, sizes))
+	}
+	return s.ReturnNew(c.NnAdaptiveAvgPool3d(self, sizes))
 }

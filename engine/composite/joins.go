@@ -28,9 +28,9 @@ func Atleast3d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) 
 	return atLeast(c, "atleast_3d", self, 3)
 }
 
-func atLeast(c dispatch.Context, op string, self *tensor.Tensor, dims int) (*tensor.Tensor, error) {
+func atLeast(c dispatch.Context, op string, self *tensor.Tensor, dims int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	return s.result(nil, s.atLeast(self, dims))
 }
 
@@ -40,7 +40,7 @@ func (s *scope) atLeast(t *tensor.Tensor, dims int) *tensor.Tensor {
 	case missing <= 0:
 		return t
 	case t.Dim() == 0:
-		return s.Reshape(t, slices.Repeat([]int64{1}, dims)...)
+		return s.AsShape(t, slices.Repeat([]int64{1}, dims)...)
 	case t.Dim() == 1 && missing == 1:
 		return s.Unsqueeze(t, 0)
 	case t.Dim() == 1:
@@ -64,9 +64,9 @@ func Atleast3dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.
 	return eachAtLeast(c, "atleast_3d", tensors, 3)
 }
 
-func eachAtLeast(c dispatch.Context, op string, tensors []*tensor.Tensor, dims int) ([]*tensor.Tensor, error) {
+func eachAtLeast(c dispatch.Context, op string, tensors []*tensor.Tensor, dims int) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	return s.ReturnAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, dims) }))
 }
 
@@ -80,14 +80,14 @@ func (s *scope) each(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor
 }
 
 // joined concatenates the results of view along the dimension that the first of them determines, and writes them to out.
-func joined(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (*tensor.Tensor, error) {
+func joined(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (_ *tensor.Tensor, err error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return view(s, t) })
-	return s.Last(func() (*tensor.Tensor, error) { return c.Cat(out, views, dim(views[0])) })
+	return s.ReturnNew(c.Cat(out, views, dim(views[0])))
 }
 
 // Hstack concatenates tensors horizontally.
@@ -122,9 +122,9 @@ func along(dim int64) func(*tensor.Tensor) int64 {
 }
 
 // BroadcastTensors expands all tensors to their common shape; those that have it stay themselves.
-func BroadcastTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func BroadcastTensors(c dispatch.Context, tensors []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, "broadcast_tensors")
-	defer s.Close()
+	defer s.Close(&err)
 	var sizes []int64
 	for _, t := range tensors {
 		var err error
@@ -141,7 +141,7 @@ func BroadcastTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.T
 }
 
 // Meshgrid expands vectors to the coordinates of a grid; indexing xy swaps the first two dimensions.
-func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
+func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) (_ []*tensor.Tensor, err error) {
 	const op = "meshgrid"
 	if len(tensors) == 0 {
 		return nil, status.Runtimef("%s: expects a non-empty list of tensors", op)
@@ -169,7 +169,7 @@ func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) ([]
 		sizes[0], sizes[1] = sizes[1], sizes[0]
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	grids := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
 		at := i
@@ -178,13 +178,13 @@ func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) ([]
 		}
 		line := slices.Repeat([]int64{1}, len(tensors)-at) // expand adds leading dimensions
 		line[0] = t.Numel()
-		grids[i] = s.Expand(s.Reshape(t, line...), sizes...)
+		grids[i] = s.Expand(s.AsShape(t, line...), sizes...)
 	}
 	return s.ReturnAll(grids)
 }
 
 // CartesianProd lists all combinations of one element of each vector.
-func CartesianProd(c dispatch.Context, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func CartesianProd(c dispatch.Context, tensors []*tensor.Tensor) (_ *tensor.Tensor, err error) {
 	for _, t := range tensors {
 		if t.Dim() != 1 {
 			return nil, status.Runtimef("cartesian_prod: expect a 1D vector, but got shape %v", t.Sizes())
@@ -194,17 +194,17 @@ func CartesianProd(c dispatch.Context, tensors []*tensor.Tensor) (*tensor.Tensor
 		return tensors[0].Alias(), nil
 	}
 	s := newScope(c, "cartesian_prod")
-	defer s.Close()
+	defer s.Close(&err)
 	grids, err := c.Meshgrid(tensors, "ij")
-	s.Fail(err)
+	s.Check(err)
 	for i, grid := range grids {
-		grids[i] = s.Reshape(s.Track(grid, nil), grid.Numel())
+		grids[i] = s.AsShape(s.Track(grid, nil), grid.Numel())
 	}
-	return s.Last(func() (*tensor.Tensor, error) { return c.Stack(nil, grids, 1) })
+	return s.ReturnNew(c.Stack(nil, grids, 1))
 }
 
 // BlockDiag puts matrices on the diagonal of a matrix of zeros.
-func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
+func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "block_diag"
 	for i, t := range tensors {
 		if t.Dim() > 2 {
@@ -215,13 +215,10 @@ func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (*tensor.Tensor, er
 		return c.Zeros(nil, []int64{1, 0}, dtype.Default(), tensor.NoLayout, device.Host)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	var r dtype.Result
 	rows, columns := int64(0), int64(0)
 	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 2) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	dev, err := tensoriter.Device(op, views...)
 	if err != nil {
 		return nil, err
@@ -236,10 +233,10 @@ func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (*tensor.Tensor, er
 			return nil, more
 		}
 	}
-	whole := s.Track(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, dev))
+	whole := s.ZerosWith([]int64{rows, columns}, r.DType(), tensor.NoLayout, dev)
 	row, column := int64(0), int64(0)
 	for _, t := range views {
-		s.Copy(s.Narrow(s.Narrow(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t)
+		s.Copy(s.Narrow(s.Narrow(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t, false)
 		row, column = row+t.Sizes()[0], column+t.Sizes()[1]
 	}
 	return s.result(nil, whole)

@@ -22,21 +22,19 @@ func Cholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (*tensor
 	return choleskyOf(c, "cholesky", out, self, upper)
 }
 
-func choleskyOf(c dispatch.Context, op string, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
+func choleskyOf(c dispatch.Context, op string, out, self *tensor.Tensor, upper bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
-	l, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
-		return c.LinalgCholeskyEx(nil, nil, self, upper, false)
-	})
+	defer s.Close(&err)
+	l, info := s.LinalgCholeskyExWith(self, upper, false)
 	s.checkInfo(info, ops.NotDefinite)
 	r, err := s.finished(nil, []*tensor.Tensor{out}, l)
 	return r[0], err
 }
 
 // LinalgLuFactor factors A = P L U for matrices that can be solved with.
-func LinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor, pivot bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.lu_factor")
-	defer s.Close()
+	defer s.Close(&err)
 	lu, pivots, info := s.factors(a, pivot)
 	s.checkInfo(info, ops.SingularLU)
 	r, err := s.finished([]string{"LU", "pivots"}, []*tensor.Tensor{outLU, outPivots}, lu, pivots)
@@ -50,28 +48,21 @@ func Lu(c dispatch.Context, a *tensor.Tensor, pivot bool) (lu, pivots, info *ten
 }
 
 func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor) {
-	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-		return s.C.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
-	})
+	return s.LinalgLuFactorExWith(a, pivot, false)
 }
 
 // LinalgLu factors A = P L U.
-func LinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.lu")
-	defer s.Close()
+	defer s.Close(&err)
 	lu, pivots, _ := s.factors(a, pivot)
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
-	p, l, u := s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-		return c.LuUnpack(nil, nil, nil, lu, pivots, true, true)
-	})
+	p, l, u := s.LuUnpack(lu, pivots, true, true)
 	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
 	return r[0], r[1], r[2], err
 }
 
 // LuUnpack unpacks the results of LinalgLuFactor.
-func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "lu_unpack"
 	if err := cmp.Or(ops.CheckMatrices(op, "LU_data", lu), ops.CheckPivots(op, "LU_pivots", lu, pivots)); err != nil {
 		return nil, nil, nil, err
@@ -82,21 +73,21 @@ func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, u
 		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU_data of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	none := s.Empty(lu, lu.DType(), 0)
+	defer s.Close(&err)
+	none := s.EmptyBeside(lu, lu.DType(), 0)
 	p, l, u := none, none, none
 	if unpackData {
 		below := s.firsts(lu, -1, k)
-		below = s.Step(func() (*tensor.Tensor, error) { return c.Tril(nil, below, -1) })
+		below = s.Tril(below, -1)
 		above := s.firsts(lu, -2, k)
-		u = s.Contiguous(s.Step(func() (*tensor.Tensor, error) { return c.Triu(nil, above, 0) }))
-		ones := s.Step(func() (*tensor.Tensor, error) { return c.EyeM(nil, m, k, lu.DType(), tensor.NoLayout, lu.Device()) })
-		l = s.Contiguous(s.Add(below, ones))
+		u = s.AsContiguous(s.Triu(above, 0))
+		ones := s.EyeMWith(m, k, lu.DType(), tensor.NoLayout, lu.Device())
+		l = s.AsContiguous(s.Add(below, ones))
 	}
 	if unpackPivots {
 		order := s.Unsqueeze(s.permutation(pivots, m), -2)
-		blank := s.Zeros(lu, lu.DType(), shape.Append(shape.Batch(lu.Sizes()), m, m)...)
-		p = s.Step(func() (*tensor.Tensor, error) { return c.ScatterValue(nil, blank, -2, order, dtype.IntScalar(1)) })
+		blank := s.ZerosBeside(lu, lu.DType(), shape.Append(shape.Batch(lu.Sizes()), m, m)...)
+		p = s.ScatterValue(blank, -2, order, dtype.IntScalar(1))
 	}
 	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
 	return r[0], r[1], r[2], err
@@ -104,51 +95,47 @@ func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, u
 
 // permutation returns the order of n rows that exchanges lead to.
 func (s *scope) permutation(pivots *tensor.Tensor, n int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.PivotsPermutation(pivots, n) })
+	return s.PivotsPermutation(pivots, n)
 }
 
 // LinalgLdlFactor factors A = L D L^T for matrices that can be solved with.
-func LinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor, hermitian bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor, hermitian bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.ldl_factor")
-	defer s.Close()
-	ld, pivots, info := s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-		return c.LinalgLdlFactorEx(nil, nil, nil, self, hermitian, false)
-	})
+	defer s.Close(&err)
+	ld, pivots, info := s.LinalgLdlFactorExWith(self, hermitian, false)
 	s.checkInfo(info, ops.SingularLDL)
 	r, err := s.finished([]string{"LD", "pivots"}, []*tensor.Tensor{outLD, outPivots}, ld, pivots)
 	return r[0], r[1], err
 }
 
 // Qr factors A = Q R, reduced if some is set.
-func Qr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
+func Qr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "qr")
-	defer s.Close()
+	defer s.Close(&err)
 	mode := "complete"
 	if some {
 		mode = "reduced"
 	}
-	q, r := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgQr(nil, nil, self, mode) })
+	q, r := s.LinalgQr(self, mode)
 	made, err := s.finished([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, q, r)
 	return made[0], made[1], err
 }
 
 // Svd factors A = U diag(S) V^H.
-func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "svd")
-	defer s.Close()
+	defer s.Close(&err)
 	if err := ops.CheckMatrices(s.Op, "input", self); err != nil {
 		return nil, nil, nil, err
 	}
 	var u, values, v *tensor.Tensor
 	if computeUV {
-		u, values, v = s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-			return c.LinalgSvd(nil, nil, nil, self, !some, "")
-		})
+		u, values, v = s.LinalgSvd(self, !some)
 		v = s.resolved(s.adjoint(v))
 	} else {
 		m, n := shape.Matrix(self.Sizes())
-		values = s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
-		u, v = s.Zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), s.Zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
+		values = s.LinalgSvdvals(self)
+		u, v = s.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), s.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
 	}
 	r, err := s.finished([]string{"U", "S", "V"}, []*tensor.Tensor{outU, outS, outV}, u, values, v)
 	return r[0], r[1], r[2], err
@@ -156,19 +143,17 @@ func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, comput
 
 // resolved returns a tensor that is no view.
 func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(t, shape.Preserve) })
+	return s.CloneWith(t, shape.Preserve)
 }
 
 // spectrum is A = V diag(values) V^H.
 func (s *scope) spectrum(self *tensor.Tensor) (values, vectors *tensor.Tensor) {
-	return s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.C.LinalgEigh(nil, nil, self, "L") })
+	return s.LinalgEigh(self, "L")
 }
 
 // singular is A = U diag(values) Vh, reduced.
 func (s *scope) singular(self *tensor.Tensor) (u, values, vh *tensor.Tensor) {
-	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-		return s.C.LinalgSvd(nil, nil, nil, self, false, "")
-	})
+	return s.LinalgSvd(self, false)
 }
 
 // scaledColumns is V diag(values), scaledBack that times V^H.
@@ -182,16 +167,16 @@ func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
 
 // LinalgMatrixSqrth computes the square root of positive semidefinite Hermitian matrices. Negative eigenvalues from rounding, as rank-deficient
 // matrices have them, count as 0.
-func LinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.matrix_sqrth")
-	defer s.Close()
+	defer s.Close(&err)
 	values, vectors := s.spectrum(s.wideEnough(self))
-	roots := s.Unary(c.Sqrt, s.Unary(c.Relu, values))
-	return s.result(out, s.Cast(s.scaledBack(vectors, roots), self.DType()))
+	roots := s.Sqrt(s.Relu(values))
+	return s.result(out, s.CastTo(s.scaledBack(vectors, roots), self.DType()))
 }
 
 // Lyapunov returns the X of H X + X H = G for a Hermitian H without negative eigenvalues.
-func Lyapunov(c dispatch.Context, h, g *tensor.Tensor) (*tensor.Tensor, error) {
+func Lyapunov(c dispatch.Context, h, g *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "lyapunov"
 	if err := ops.CheckSquare(op, "H", h); err != nil {
 		return nil, err
@@ -200,19 +185,19 @@ func Lyapunov(c dispatch.Context, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("%s: expected G of the shape and dtype of H, %v and %v, but got %v and %v", op, h.Sizes(), h.DType(), g.Sizes(), g.DType())
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	d := h.DType()
 	h, g = s.bothWide(h, g)
 	values, vectors := s.spectrum(h)
-	values = s.Unary(c.Relu, values)
+	values = s.Relu(values)
 	sums := s.Add(s.Unsqueeze(values, -1), s.Unsqueeze(values, -2))
 	inner := s.matmul(s.matmul(s.adjoint(vectors), g), vectors)
-	parts := s.Where(s.greater(sums, s.Float(0)), s.Div(inner, sums), s.Float(0))
-	return s.result(nil, s.Cast(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
+	parts := s.Where(s.greater(sums, s.FloatNumber(0)), s.Div(inner, sums), s.FloatNumber(0))
+	return s.result(nil, s.CastTo(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
 }
 
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.
-func LinalgPolar(c dispatch.Context, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+func LinalgPolar(c dispatch.Context, outU, outH, a *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "linalg.polar"
 	if err := ops.CheckMatrices(op, "A", a); err != nil {
 		return nil, nil, err
@@ -221,9 +206,9 @@ func LinalgPolar(c dispatch.Context, outU, outH, a *tensor.Tensor) (*tensor.Tens
 		return nil, nil, status.Runtimef("%s: A must have at least as many rows as columns, but got %d by %d matrices", op, m, n)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	w, values, vh := s.singular(s.wideEnough(a))
 	u, h := s.matmul(w, vh), s.scaledBack(s.adjoint(vh), values)
-	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.Cast(u, a.DType()), s.Cast(h, a.DType()))
+	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.CastTo(u, a.DType()), s.CastTo(h, a.DType()))
 	return r[0], r[1], err
 }

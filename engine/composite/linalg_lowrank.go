@@ -14,10 +14,10 @@ import (
 
 // SvdLowrank is A, or A - M, as U diag(S) V^H on a random subspace of q dimensions: N. Halko, P. G. Martinsson, J. A. Tropp, Finding
 // structure with randomness (2011), algorithms 4.4 and 5.1.
-func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "svd_lowrank")
-	defer s.Close()
-	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err == nil && m != nil {
+	defer s.Close(&err)
+	if s.Check(ops.CheckMatrices(s.Op, "A", a)); m != nil {
 		m = s.Expand(m, a.Sizes()...)
 		a = s.Sub(a, m)
 	}
@@ -25,12 +25,10 @@ func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int, m *tenso
 }
 
 // PcaLowrank is SvdLowrank of matrices without the means of their columns.
-func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, niter int64) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "pca_lowrank")
-	defer s.Close()
-	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
+	defer s.Close(&err)
+	s.Check(ops.CheckMatrices(s.Op, "A", a))
 	rows, columns := shape.Matrix(a.Sizes())
 	least := min(rows, columns)
 	rank := q.Or(min(6, least))
@@ -39,8 +37,8 @@ func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, ni
 	}
 	if center {
 		means := s.mean(a, -2, dtype.None)
-		if s.Err == nil && means.Layout() != tensor.Strided { // sparse matrices have become strided here
-			means = s.Step(func() (*tensor.Tensor, error) { return c.ToDense(means, dtype.None, ops.NoBool) })
+		if means.Layout() != tensor.Strided { // sparse matrices have become strided here
+			means = s.ToDense(means, dtype.None)
 		}
 		a = s.Sub(a, means)
 	}
@@ -49,13 +47,10 @@ func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, ni
 
 // lowrank decomposes matrices on the subspace that powers of them make of random vectors.
 func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.Tensor, err error) {
-	if s.Err == nil && q < 0 {
-		s.Fail(status.Runtimef("%s: q must not be negative, got %d", s.Op, q))
+	if q < 0 {
+		s.Check(status.Runtimef("%s: q must not be negative, got %d", s.Op, q))
 	}
 	s.checkRounds(niter)
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
 	d := a.DType()
 	wide := s.wideEnough(a)
 	rows, columns := shape.Matrix(a.Sizes())
@@ -73,19 +68,16 @@ func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.
 	if rows < columns {
 		left, right = right, left
 	}
-	r, err := s.finished(nil, make([]*tensor.Tensor, 3), s.Cast(left, d), s.Cast(sizes, d.ToReal()), s.Cast(right, d))
+	r, err := s.finished(nil, make([]*tensor.Tensor, 3), s.CastTo(left, d), s.CastTo(sizes, d.ToReal()), s.CastTo(right, d))
 	return r[0], r[1], r[2], err
 }
 
 // iterate replaces basis by one of the columns of a @ basis. It releases all that it makes, so that memory in use does not grow with the iterations.
 func (s *scope) iterate(a, basis *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	inner := newScope(s.C, s.Op)
-	defer inner.Close()
-	next, err := inner.Return(inner.basis(inner.matmul(a, basis)))
-	made := s.Track(next, err)
+	defer inner.Release()
+	next, _ := inner.Return(inner.basis(inner.matmul(a, basis)))
+	made := s.Track(next, nil)
 	s.Drop(basis)
 	return made
 }
@@ -94,20 +86,20 @@ func (s *scope) iterate(a, basis *tensor.Tensor) *tensor.Tensor {
 const mostRounds = 10000
 
 func (s *scope) checkRounds(n int64) {
-	if s.Err == nil && (n < 0 || n > mostRounds) {
-		s.Fail(status.Runtimef("%s: niter must be between 0 and %d, got %d", s.Op, mostRounds, n))
+	if n < 0 || n > mostRounds {
+		s.Check(status.Runtimef("%s: niter must be between 0 and %d, got %d", s.Op, mostRounds, n))
 	}
 }
 
 // basis has orthonormal columns that span those of t.
 func (s *scope) basis(t *tensor.Tensor) *tensor.Tensor {
-	q, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.C.LinalgQr(nil, nil, t, "reduced") })
+	q, _ := s.LinalgQr(t, "reduced")
 	return q
 }
 
 // randn is drawn from the normal distribution, on t's device.
 func (s *scope) randn(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Randn(nil, sizes, nil, d, tensor.NoLayout, t.Device()) })
+	return s.RandnWith(sizes, nil, d, tensor.NoLayout, t.Device())
 }
 
 // lobpcg are the operands of Lobpcg, in the dtype of computing.
@@ -122,14 +114,10 @@ type lobpcg struct {
 // Lobpcg finds the k largest or smallest eigenvalues of A X = B X diag(E), A symmetric, by A. V. Knyazev, Toward the optimal preconditioned
 // eigensolver (2001), with an orthonormal basis of the three blocks of vectors, as in J. A. Duersch et al., A robust and efficient
 // implementation of LOBPCG (2018).
-func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
+func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	s := newScope(c, "lobpcg")
-	defer s.Close()
-	if s.Do(func() error {
-		return cmp.Or(ops.CheckSquare(s.Op, "A", a), ops.CheckWord(s.Op, "method", method, "", "basic", "ortho"))
-	}); s.Err != nil {
-		return nil, nil, s.Err
-	}
+	defer s.Close(&err)
+	s.Check(cmp.Or(ops.CheckSquare(s.Op, "A", a), ops.CheckWord(s.Op, "method", method, "", "basic", "ortho")))
 	d := a.DType()
 	w := &lobpcg{scope: s, largest: largest != ops.False}
 	rows, _ := shape.Matrix(a.Sizes())
@@ -138,9 +126,7 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor
 		if t == nil {
 			continue
 		}
-		if s.Do(func() error { return ops.CheckMatrices(s.Op, name, t) }); s.Err != nil {
-			return nil, nil, s.Err
-		}
+		s.Check(ops.CheckMatrices(s.Op, name, t))
 		if r, columns := shape.Matrix(t.Sizes()); t.DType() != d || r != rows || name != "X" && columns != rows {
 			return nil, nil, status.Runtimef("%s: %s must have the dtype and the number of rows of A, but got %v of shape %v for A of %v and shape %v", s.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
 		}
@@ -168,16 +154,14 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor
 		return nil, nil, status.Valuef("%s: A must have at least 3 rows for each vector; got %d rows and %d vectors; use linalg.eigh instead", s.Op, rows, w.count)
 	}
 	rounds := niter.Or(1000)
-	if s.checkRounds(rounds); s.Err != nil {
-		return nil, nil, s.Err
-	}
+	s.checkRounds(rounds)
 	limit := math.Sqrt(d.Compute().Epsilon())
 	if tol != nil {
 		limit = *tol
 	}
 	w.a = s.wideEnough(a)
 	if a.GradientWanted() && a.Keys()&tensor.Sparse == 0 { // differences of its elements then determine the gradient, which is Hermitian
-		w.a = s.Mul(s.Add(w.a, s.adjoint(w.a)), s.Float(0.5))
+		w.a = s.Mul(s.Add(w.a, s.adjoint(w.a)), s.FloatNumber(0.5))
 	}
 	if b != nil {
 		w.b = s.wideEnough(b)
@@ -190,7 +174,7 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor
 		start = s.randn(a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
 	}
 	values, vectors := w.iterate(s.wideEnough(start), wanted, rounds, limit)
-	r, err := s.finished(nil, make([]*tensor.Tensor, 2), s.Cast(s.copied(s.firsts(values, -1, wanted)), d.ToReal()), s.Cast(s.copied(s.firsts(vectors, -1, wanted)), d))
+	r, err := s.finished(nil, make([]*tensor.Tensor, 2), s.CastTo(s.copied(s.firsts(values, -1, wanted)), d.ToReal()), s.CastTo(s.copied(s.firsts(vectors, -1, wanted)), d))
 	return r[0], r[1], err
 }
 
@@ -208,7 +192,7 @@ func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (v
 		if along != nil {
 			blocks = append(blocks, along)
 		}
-		values, x, along = w.ritz(w.Cat(int64(x.Dim()-1), blocks...))
+		values, x, along = w.ritz(w.Cat(blocks, int64(x.Dim()-1)))
 	}
 	return values, x
 }
@@ -235,11 +219,11 @@ func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
 	var factor *tensor.Tensor
 	if w.b != nil {
 		gram := w.matmul(turned, w.matmul(w.b, basis))
-		factor = w.Step(func() (*tensor.Tensor, error) { return w.C.LinalgCholesky(nil, gram, false) })
+		factor = w.LinalgCholesky(gram)
 		inner = w.solveTriangular(factor, inner, false, false)
 		inner = w.solveTriangular(factor, w.adjoint(inner), false, false)
 	}
-	values, vectors := w.spectrum(w.Mul(w.Add(inner, w.adjoint(inner)), w.Float(0.5)))
+	values, vectors := w.spectrum(w.Mul(w.Add(inner, w.adjoint(inner)), w.FloatNumber(0.5)))
 	if w.b != nil {
 		vectors = w.solveTriangular(w.adjoint(factor), vectors, true, false)
 	}
@@ -247,9 +231,6 @@ func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
 		values, vectors = w.reversed(values), w.reversed(vectors)
 	}
 	values, vectors = w.firsts(values, -1, w.count), w.firsts(vectors, -1, w.count)
-	if w.Err != nil {
-		return nil, nil, nil
-	}
 	if rest := basis.Sizes()[basis.Dim()-1] - w.count; rest > 0 {
 		along = w.matmul(w.Narrow(basis, -1, w.count, rest), w.Narrow(vectors, -2, w.count, rest))
 	}
@@ -258,21 +239,21 @@ func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
 
 // reversed has the positions of the last dimension in the other order.
 func (s *scope) reversed(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(t, []int64{-1}) })
+	return s.Flip(t, -1)
 }
 
 // small reports whether the residuals of the first vectors are small relative to the terms that they are differences of. For tensors without data it
 // returns true.
 func (w *lobpcg) small(residual, x, values *tensor.Tensor, wanted int64, limit float64) bool {
-	if w.Err != nil || residual.Numel() == 0 || wanted == 0 {
+	if residual.Numel() == 0 || wanted == 0 {
 		return true
 	}
 	norms := func(t *tensor.Tensor) *tensor.Tensor {
 		return w.vectorNorm(w.firsts(t, -1, wanted), 2, []int64{-2}, false, dtype.None)
 	}
-	sizes := w.Mul(norms(x), w.Add(w.normA, w.Mul(w.Unary(w.C.Abs, w.firsts(values, -1, wanted)), w.normB)))
-	within := w.Binary(w.C.Le, norms(residual), w.Mul(sizes, w.Float(limit)))
-	all := w.Step(func() (*tensor.Tensor, error) { return w.C.All(nil, within, nil, false) })
-	done, known := w.Value(all)
+	sizes := w.Mul(norms(x), w.Add(w.normA, w.Mul(w.Abs(w.firsts(values, -1, wanted)), w.normB)))
+	within := w.Le(norms(residual), w.Mul(sizes, w.FloatNumber(limit)))
+	all := w.All(within, nil, false)
+	done, known := w.ReadElement(all)
 	return !known || done.Bool()
 }

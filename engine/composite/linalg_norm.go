@@ -15,9 +15,7 @@ import (
 
 // vectorNorm returns the norm of order p over dims, or of all elements where these are nil.
 func (s *scope) vectorNorm(t *tensor.Tensor, p float64, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.LinalgVectorNorm(nil, t, dtype.FloatScalar(p), dims, keepdim, d)
-	})
+	return s.LinalgVectorNormWith(t, dtype.FloatScalar(p), dims, keepdim, d)
 }
 
 // order is the norm of matrices: a number, or fro or nuc.
@@ -33,27 +31,25 @@ func (o order) check(op string) error {
 
 // matrixNorm returns the norm of the matrices in two dimensions.
 func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	if s.Do(func() error { return cmp.Or(ops.CheckNormed(s.Op, self, d), by.check(s.Op)) }); s.Err != nil {
-		return nil
-	}
+	s.Check(cmp.Or(ops.CheckNormed(s.Op, self, d), by.check(s.Op)))
 	if self.Dim() < 2 {
-		s.Fail(status.Runtimef("%s: the input tensor A must have at least 2 dimensions, got shape %v", s.Op, self.Sizes()))
+		s.Check(status.Runtimef("%s: the input tensor A must have at least 2 dimensions, got shape %v", s.Op, self.Sizes()))
 		return nil
 	}
 	if len(dims) != 2 {
-		s.Fail(status.Runtimef("%s: dim must be two dimensions, got %v", s.Op, dims))
+		s.Check(status.Runtimef("%s: dim must be two dimensions, got %v", s.Op, dims))
 		return nil
 	}
 	var at [2]int64
 	for i, dim := range dims {
 		wrapped, err := shape.WrapDim(s.Op, dim, self.Dim())
-		if s.Fail(err); err != nil {
+		if s.Check(err); err != nil {
 			return nil
 		}
 		at[i] = int64(wrapped)
 	}
 	if at[0] == at[1] {
-		s.Fail(status.Runtimef("%s: dims must be different, got %v", s.Op, dims))
+		s.Check(status.Runtimef("%s: dims must be different, got %v", s.Op, dims))
 		return nil
 	}
 	size := math.Abs(by.p)
@@ -72,21 +68,18 @@ func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim 
 		return s.extreme(sums, by.p > 0, keepdim, other)
 	case by.name == "nuc" || size == 2:
 		if d != dtype.None {
-			self = s.Cast(self, d)
+			self = s.CastTo(self, d)
 		}
 		return s.spectralNorm(self, by, at, keepdim)
 	}
-	s.Fail(status.Runtimef("%s: order %g is not supported; use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'", s.Op, by.p))
+	s.Check(status.Runtimef("%s: order %g is not supported; use 1, -1, 2, -2, inf, -inf, 'fro' or 'nuc'", s.Op, by.p))
 	return nil
 }
 
 // extreme returns the largest or the smallest element along dim; of none the largest is 0, as norms are not negative.
 func (s *scope) extreme(t *tensor.Tensor, largest, keepdim bool, dim int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	if n, _ := shape.WrapIndex(dim, int64(t.Dim())); largest && t.Sizes()[n] == 0 {
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, []int64{dim}, keepdim, dtype.None) })
+		return s.Sum(t, []int64{dim}, keepdim)
 	}
 	if largest {
 		return s.largest(t, keepdim, dim)
@@ -102,14 +95,11 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 			dims = append(dims, d)
 		}
 	}
-	matrices := s.wideEnough(s.Permute(self, append(dims, at[0], at[1])...))
-	values := s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSvdvals(nil, matrices, "") })
-	if s.Err != nil {
-		return nil
-	}
+	matrices := s.wideEnough(s.ReorderDims(self, append(dims, at[0], at[1])...))
+	values := s.LinalgSvdvals(matrices)
 	var norm *tensor.Tensor
 	if by.name == "nuc" {
-		norm = s.Sum(values, -1)
+		norm = s.Sum(values, []int64{-1}, false)
 	} else {
 		norm = s.extreme(values, by.p > 0, false, -1)
 	}
@@ -118,13 +108,13 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 			norm = s.Unsqueeze(norm, d)
 		}
 	}
-	return s.Cast(norm, self.DType().ToReal())
+	return s.CastTo(norm, self.DType().ToReal())
 }
 
 // LinalgMatrixNorm returns the norm of order ord of the matrices in two dimensions.
-func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.matrix_norm")
-	defer s.Close()
+	defer s.Close(&err)
 	if err := ops.RealOrder(s.Op, ord); err != nil {
 		return nil, err
 	}
@@ -132,17 +122,17 @@ func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Sc
 }
 
 // LinalgMatrixNormStrOrd is LinalgMatrixNorm for norms with names.
-func LinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.matrix_norm")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.result(out, s.matrixNorm(self, order{name: ord}, dim, keepdim, d))
 }
 
 // LinalgNorm computes a norm of vectors or matrices, by the number of dimensions.
-func LinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	const op = "linalg.norm"
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if dim != nil && len(dim) != 1 && len(dim) != 2 {
 		return nil, status.Runtimef("%s: dim must be one or two dimensions, got %v", op, dim)
 	}
@@ -174,18 +164,18 @@ func matrixDims(dim []int64) []int64 {
 }
 
 // LinalgNormOrdStr is LinalgNorm for norms with names, which are of matrices.
-func LinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func LinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	const op = "linalg.norm"
 	if dim == nil && self.Dim() != 2 {
 		return nil, status.Runtimef("%s: the norm %q without dim is for tensors of two dimensions, got shape %v", op, ord, self.Sizes())
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	return s.result(out, s.matrixNorm(self, order{name: ord}, matrixDims(dim), keepdim, d))
 }
 
 // NormName returns the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
-func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	if p == "fro" {
 		return c.Norm(out, self, dtype.IntScalar(2), dim, keepdim, d)
 	}
@@ -193,21 +183,21 @@ func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int6
 		dim = []int64{0, 1}
 	}
 	s := newScope(c, "norm")
-	defer s.Close()
-	s.Do(func() error { return ops.CheckWord(s.Op, "p", p, "fro", "nuc") })
+	defer s.Close(&err)
+	s.Check(ops.CheckWord(s.Op, "p", p, "fro", "nuc"))
 	made := s.matrixNorm(self, order{name: p}, dim, keepdim, d)
-	s.Do(func() error { return tensoriter.SameDType(s.Op, out, made.DType()) })
+	s.Check(tensoriter.SameDType(s.Op, out, made.DType()))
 	return s.result(out, made)
 }
 
 // FrobeniusNorm returns the root of the sum of squares over up to two dimensions, or of all elements.
-func FrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func FrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 	const op = "frobenius_norm"
 	if len(dim) > 2 {
 		return nil, status.Runtimef("%s: expected at most 2 dimensions, got %v", op, dim)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if len(dim) == 0 {
 		dim = nil
 	}
@@ -215,14 +205,14 @@ func FrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, ke
 }
 
 // NuclearNorm returns the sum of the singular values of the matrices in two dimensions.
-func NuclearNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func NuclearNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nuclear_norm")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.result(out, s.matrixNorm(self, order{name: "nuc"}, dim, keepdim, dtype.None))
 }
 
 // LinalgCond returns the condition number of matrices.
-func LinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
+func LinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "linalg.cond"
 	by := order{p: 2}
 	if !p.IsNone() {
@@ -238,17 +228,17 @@ func LinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (*
 		return nil, err
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Numel() == 0 {
-		return s.finishedCast(out, s.Zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
+		return s.finishedCast(out, s.ZerosBeside(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	wide := s.wideEnough(self)
-	values := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, wide, "") })
+	values := s.LinalgSvdvals(wide)
 	first, last := s.Select(values, -1, 0), s.Select(values, -1, -1)
 	if by.p < 0 {
 		first, last = last, first
 	}
-	return s.finishedCast(out, s.Cast(s.Div(first, last), self.DType().ToReal()))
+	return s.finishedCast(out, s.CastTo(s.Div(first, last), self.DType().ToReal()))
 }
 
 // LinalgCondPStr is LinalgCond for norms with names.
@@ -257,7 +247,7 @@ func LinalgCondPStr(c dispatch.Context, out, self *tensor.Tensor, p string) (*te
 }
 
 // conditioned returns the product of the norms of matrices and their inverses.
-func conditioned(c dispatch.Context, out, self *tensor.Tensor, by order) (*tensor.Tensor, error) {
+func conditioned(c dispatch.Context, out, self *tensor.Tensor, by order) (_ *tensor.Tensor, err error) {
 	const op = "linalg.cond"
 	if err := cmp.Or(ops.CheckMatrices(op, "A", self), by.check(op)); err != nil {
 		return nil, err
@@ -268,24 +258,21 @@ func conditioned(c dispatch.Context, out, self *tensor.Tensor, by order) (*tenso
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Numel() == 0 {
-		return s.finishedCast(out, s.Zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
+		return s.finishedCast(out, s.ZerosBeside(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	wide := s.wideEnough(self)
-	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, wide, false) })
+	inverse, info := s.LinalgInvEx(wide)
 	singular := s.greater(info, s.Number(dtype.IntScalar(0)))
 	filled := func(t, where *tensor.Tensor, value float64) *tensor.Tensor {
-		v := s.Float(value)
-		return s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, t, where, v) })
+		v := s.FloatNumber(value)
+		return s.MaskedFill(t, where, v)
 	}
 	inverse = filled(inverse, s.Unsqueeze(s.Unsqueeze(singular, -1), -1), 0) // an inverse of a singular matrix has no norm
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	dims := []int64{-2, -1}
 	product := s.Mul(s.matrixNorm(wide, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None))
-	return s.finishedCast(out, s.Cast(filled(product, singular, math.Inf(1)), self.DType().ToReal()))
+	return s.finishedCast(out, s.CastTo(filled(product, singular, math.Inf(1)), self.DType().ToReal()))
 }
 
 // tolerance is the threshold for singular values.
@@ -308,15 +295,10 @@ func (s *scope) tolerances(self *tensor.Tensor, atol, rtol *float64) tolerance {
 
 // exact returns a tensor of one number with all its digits: values of any dtype are compared with it as float64.
 func (s *scope) exact(v float64, like *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.Full(nil, []int64{}, dtype.FloatScalar(v), dtype.Float64, tensor.NoLayout, like.Device())
-	})
+	return s.FullWith([]int64{}, dtype.FloatScalar(v), dtype.Float64, tensor.NoLayout, like.Device())
 }
 
 func (s *scope) defaultRtol(self *tensor.Tensor) float64 {
-	if s.Err != nil {
-		return 0
-	}
 	m, n := shape.Matrix(self.Sizes())
 	return self.DType().Epsilon() * float64(max(m, n))
 }
@@ -325,11 +307,8 @@ func (s *scope) defaultRtol(self *tensor.Tensor) float64 {
 func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
 	for i, t := range []*tensor.Tensor{atol, rtol} {
 		if t != nil && t.DType().IsComplex() {
-			s.Fail(status.Runtimef("%s: %s must be real, got %v", s.Op, []string{"atol", "rtol"}[i], t.DType()))
+			s.Check(status.Runtimef("%s: %s must be real, got %v", s.Op, []string{"atol", "rtol"}[i], t.DType()))
 		}
-	}
-	if s.Err != nil {
-		return tolerance{}
 	}
 	t := tolerance{atol, rtol}
 	if atol == nil {
@@ -338,7 +317,7 @@ func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
 	if rtol == nil {
 		t.rtol = s.exact(s.defaultRtol(self), self)
 		if atol != nil {
-			t.rtol = s.Where(s.greater(atol, s.Float(0)), s.Float(0), t.rtol)
+			t.rtol = s.Where(s.greater(atol, s.FloatNumber(0)), s.FloatNumber(0), t.rtol)
 		}
 	}
 	t.atol, t.rtol = s.Unsqueeze(t.atol, -1), s.Unsqueeze(t.rtol, -1)
@@ -347,32 +326,27 @@ func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
 
 // significant returns a mask of the values that are not treated as zero, relative to the largest along the last dimension.
 func (s *scope) significant(values *tensor.Tensor, t tolerance) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	if values.Sizes()[values.Dim()-1] == 0 {
-		return s.greater(values, s.Float(0))
+		return s.greater(values, s.FloatNumber(0))
 	}
-	limit := s.Binary(s.C.Maximum, t.atol, s.Mul(t.rtol, s.largest(values, true, -1)))
+	limit := s.Maximum(t.atol, s.Mul(t.rtol, s.largest(values, true, -1)))
 	return s.greater(values, limit)
 }
 
 // sizesOfSpectrum returns the singular values, or the absolute values of the eigenvalues of Hermitian matrices.
 func (s *scope) sizesOfSpectrum(self *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	if hermitian {
-		return s.Unary(s.C.Abs, s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgEigvalsh(nil, self, "L") }))
+		return s.Abs(s.LinalgEigvalsh(self, "L"))
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSvdvals(nil, self, "") })
+	return s.LinalgSvdvals(self)
 }
 
-func rankOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+func rankOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.matrix_rank")
-	defer s.Close()
-	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.Check(ops.CheckMatrices(s.Op, "A", self))
 	t := limits(s)
-	return s.finishedCast(out, s.Sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), -1))
+	return s.finishedCast(out, s.Sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), []int64{-1}, false))
 }
 
 // LinalgMatrixRank returns the number of singular values that are not negligible.
@@ -394,40 +368,33 @@ func LinalgMatrixRankTol(c dispatch.Context, out, self *tensor.Tensor, tol float
 func LinalgMatrixRankTolTensor(c dispatch.Context, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance {
 		t := s.tensorTolerances(self, tol, nil)
-		t.rtol = s.Float(0)
+		t.rtol = s.FloatNumber(0)
 		return t
 	})
 }
 
-func pinvOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
+func pinvOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.pinv")
-	defer s.Close()
-	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", self) }); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.Check(ops.CheckMatrices(s.Op, "A", self))
 	if hermitian {
-		if s.Do(func() error { return ops.CheckSquare(s.Op, "A", self) }); s.Err != nil {
-			return nil, s.Err
-		}
+		s.Check(ops.CheckSquare(s.Op, "A", self))
 	}
 	t := limits(s)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if m, n := shape.Matrix(self.Sizes()); self.Numel() == 0 {
-		return s.finishedCast(out, s.Empty(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, m)...))
+		return s.finishedCast(out, s.EmptyBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, m)...))
 	}
 	wide := s.wideEnough(self)
 	var left, right, values, sizes *tensor.Tensor
 	if hermitian {
 		values, left = s.spectrum(wide)
-		right, sizes = s.adjoint(left), s.Unary(c.Abs, values)
+		right, sizes = s.adjoint(left), s.Abs(values)
 	} else {
 		left, values, right = s.singular(wide)
 		left, right, sizes = s.adjoint(right), s.adjoint(left), values
 	}
-	inverse := s.Where(s.significant(sizes, t), s.Unary(c.Reciprocal, values), s.Float(0))
-	return s.finishedCast(out, s.Cast(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
+	inverse := s.Where(s.significant(sizes, t), s.Reciprocal(values), s.FloatNumber(0))
+	return s.finishedCast(out, s.CastTo(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
 }
 
 // LinalgPinv returns the pseudoinverse of matrices.
@@ -457,18 +424,15 @@ func Pinverse(c dispatch.Context, self *tensor.Tensor, rcond float64) (*tensor.T
 }
 
 // LinalgVander has the powers of the elements of vectors in rows.
-func LinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
+func LinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (_ *tensor.Tensor, err error) {
 	const op = "linalg.vander"
 	if x.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if x.Dim() == 0 {
-		x = s.Reshape(x, 1)
-	}
-	if s.Err != nil {
-		return nil, s.Err
+		x = s.AsShape(x, 1)
 	}
 	columns := n.Or(x.Sizes()[x.Dim()-1])
 	if columns < 1 && !n.IsNone() {
@@ -477,12 +441,12 @@ func LinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (*tensor.Tens
 	d := x.DType().Summed()
 	sizes := x.Sizes()
 	if columns == 0 {
-		return s.result(nil, s.Zeros(x, d, shape.Append(sizes, 0)...))
+		return s.result(nil, s.ZerosBeside(x, d, shape.Append(sizes, 0)...))
 	}
-	first := s.Ones(x, d, shape.Append(sizes, 1)...)
-	factors := s.Expand(s.Unsqueeze(s.Cast(x, d), -1), shape.Append(sizes, columns-1)...)
-	all := s.Cat(int64(x.Dim()), first, factors)
-	return s.result(nil, s.Step(func() (*tensor.Tensor, error) { return c.Cumprod(nil, all, -1, dtype.None) }))
+	first := s.OnesBeside(x, d, shape.Append(sizes, 1)...)
+	factors := s.Expand(s.Unsqueeze(s.CastTo(x, d), -1), shape.Append(sizes, columns-1)...)
+	all := s.Cat([]*tensor.Tensor{first, factors}, int64(x.Dim()))
+	return s.result(nil, s.Cumprod(all, -1))
 }
 
 // productsFirst reports whether sums of products in dtype d, over `all` elements in sums of `length`, take less time as an elementwise product in
@@ -493,13 +457,13 @@ func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
 }
 
 // LinalgVecdot returns the sum of the products of x conjugated and y along dim.
-func LinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func LinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (_ *tensor.Tensor, err error) {
 	const op = "linalg.vecdot"
 	if d := x.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to floats", op, d)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	sizes, err := shape.Broadcast(op, x.Sizes(), y.Sizes())
 	if err != nil {
 		return nil, err
@@ -513,18 +477,15 @@ func LinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (*ten
 	}
 	left, right := s.Expand(x, sizes...), s.Expand(y, sizes...)
 	if x.DType().IsComplex() {
-		left = s.view(c.Conj, left)
-	}
-	if s.Err != nil {
-		return nil, s.Err
+		left = s.Conj(left)
 	}
 	all, adjacent := left.Numel(), left.Strides()[at] == 1 && right.Strides()[at] == 1
 	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && productsFirst(d, all, sizes[at], adjacent) {
 		products := s.Mul(left, right)
-		return s.result(out, s.Step(func() (*tensor.Tensor, error) { return c.Sum(nil, products, []int64{int64(at)}, false, d) }))
+		return s.result(out, s.SumWith(products, []int64{int64(at)}, false, d))
 	}
 	move := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return c.Movedim(t, int64(at), -1) })
+		return s.Movedim(t, int64(at), -1)
 	}
 	product := s.matmul(s.Unsqueeze(move(left), -2), s.Unsqueeze(move(right), -1))
 	return s.result(out, s.Select(s.Select(product, -1, 0), -1, 0))

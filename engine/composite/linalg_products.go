@@ -43,9 +43,9 @@ func ChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tens
 	return productOf(c, op, out, matrices, false)
 }
 
-func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (*tensor.Tensor, error) {
+func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	last := len(tensors) - 1
 	factors := slices.Clone(tensors)
 	for i, t := range tensors {
@@ -63,9 +63,6 @@ func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*ten
 		if last > 1 {
 			factors[i] = s.wideEnough(factors[i])
 		}
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	for i, t := range factors[1:] {
 		if before := factors[i].Sizes()[1]; before != t.Sizes()[0] {
@@ -91,7 +88,7 @@ func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*ten
 	if tensors[0].Dim() == 1 {
 		product = s.Select(product, 0, 0)
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.Cast(product, tensors[0].DType()))
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.CastTo(product, tensors[0].DType()))
 	return r[0], err
 }
 
@@ -120,7 +117,7 @@ func cheapest(matrices []*tensor.Tensor) [][]int {
 }
 
 // LinalgMatrixPower returns the n-th power of matrices, by repeated squaring.
-func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
+func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (_ *tensor.Tensor, err error) {
 	const op = "linalg.matrix_power"
 	if self.Dim() < 2 || self.Sizes()[self.Dim()-1] != self.Sizes()[self.Dim()-2] {
 		return nil, status.Runtimef("%s: A must be batches of square matrices, got shape %v", op, self.Sizes())
@@ -129,10 +126,10 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (*
 		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	square := s.wideEnough(self)
 	if n < 0 {
-		square = s.Unary(c.LinalgInv, square)
+		square = s.LinalgInv(square)
 	}
 	var power *tensor.Tensor
 	left := uint64(n)
@@ -143,7 +140,7 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (*
 	case 0:
 		size, _ := shape.Matrix(self.Sizes())
 		power = s.copied(self)
-		s.Copy(power, s.identity(self.DType(), self.Device(), size))
+		s.Copy(power, s.identity(self.DType(), self.Device(), size), false)
 	case 1:
 		power = square
 		if n > 0 {
@@ -164,9 +161,9 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (*
 		}
 	}
 	if n == 0 || n == 1 { // a copy, in PyTorch too
-		return s.castTo(out, s.Cast(power, self.DType()))
+		return s.castTo(out, s.CastTo(power, self.DType()))
 	}
-	return s.result(out, s.Cast(power, self.DType()))
+	return s.result(out, s.CastTo(power, self.DType()))
 }
 
 // The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision
@@ -180,7 +177,7 @@ var (
 const matricesAtOnce = 1 << 17
 
 // LinalgMatrixExp returns the exponential of matrices.
-func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "linalg.matrix_exp"
 	if err := ops.CheckSquare(op, "A", self); err != nil {
 		return nil, err
@@ -189,7 +186,7 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, e
 		return nil, dispatch.Unsupported(op, sparse) // a step has another meaning for them
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Numel() == 0 {
 		return s.result(nil, s.copied(self))
 	}
@@ -199,50 +196,43 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, e
 	if count <= piece || !backend.Known(self) {
 		return exponential(c, self)
 	}
-	from := s.Reshape(self, count, size, size)
-	made := s.Empty(self, self.DType(), count, size, size)
-	for i := int64(0); i < count && s.Err == nil; i += piece {
+	from := s.AsShape(self, count, size, size)
+	made := s.EmptyBeside(self, self.DType(), count, size, size)
+	for i := int64(0); i < count; i += piece {
 		s.exponentials(made, from, i, min(piece, count-i))
 	}
-	return s.result(nil, s.Reshape(made, self.Sizes()...))
+	return s.result(nil, s.AsShape(made, self.Sizes()...))
 }
 
 // exponentials writes the exponentials of count matrices, from index start on, to made.
 func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
 	piece := newScope(s.C, s.Op)
-	defer piece.Close()
+	defer piece.Release()
 	of := func(t *tensor.Tensor) *tensor.Tensor {
-		return piece.Step(func() (*tensor.Tensor, error) { return s.C.Narrow(t, 0, start, count) })
+		return piece.Narrow(t, 0, start, count)
 	}
 	to, a := of(made), of(from)
-	piece.Copy(to, piece.Step(func() (*tensor.Tensor, error) { return exponential(s.C, a) }))
-	s.Fail(piece.Err)
+	piece.Copy(to, piece.Track(exponential(s.C, a)), false)
 }
 
 // exponential is LinalgMatrixExp of matrices together.
-func exponential(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func exponential(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.matrix_exp")
-	defer s.Close()
-	a := s.Cast(self, exponentialIn(self.DType()))
+	defer s.Close(&err)
+	a := s.CastTo(self, exponentialIn(self.DType()))
 	size, _ := shape.Matrix(self.Sizes())
 	halvings, most := s.halvings(a)
-	a = s.Div(a, s.Unsqueeze(s.Unsqueeze(s.Unary(c.Exp2, halvings), -1), -1))
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	a = s.Div(a, s.Unsqueeze(s.Unsqueeze(s.Exp2(halvings), -1), -1))
 	ones := s.identity(a.DType(), a.Device(), size)
 	two := s.matmul(a, a)
 	four := s.matmul(two, two)
 	six := s.matmul(four, two)
 	// Sums of even powers with every second coefficient, from the first one on.
 	plus := func(sum, t *tensor.Tensor, k int) {
-		s.Do(func() error {
-			_, err := c.Add(sum, sum, t, dtype.FloatScalar(pade[k]/pade[0]))
-			return err
-		})
+		s.CheckWritten(c.Add(sum, sum, t, dtype.FloatScalar(pade[k]/pade[0])))
 	}
 	even := func(k int) *tensor.Tensor {
-		high := s.Mul(six, s.Float(pade[k+12]/pade[0]))
+		high := s.Mul(six, s.FloatNumber(pade[k+12]/pade[0]))
 		plus(high, four, k+10)
 		plus(high, two, k+8)
 		sum := s.matmul(six, high)
@@ -261,12 +251,10 @@ func exponential(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error
 	numerator, denominator := s.Add(v, u), s.Sub(v, u)
 	s.Drop(v)
 	s.Drop(u)
-	x, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
-		return c.LinalgSolveEx(nil, nil, denominator, numerator, true, false)
-	})
+	x, _ := s.LinalgSolveEx(denominator, numerator)
 	s.Drop(numerator)
 	s.Drop(denominator)
-	x = s.Contiguous(x)
+	x = s.AsContiguous(x)
 	for k := range most {
 		again := s.Unsqueeze(s.Unsqueeze(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
 		square := s.matmul(x, x)
@@ -275,7 +263,7 @@ func exponential(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error
 		s.Drop(x)
 		x = next
 	}
-	return s.result(nil, s.Cast(x, self.DType()))
+	return s.result(nil, s.CastTo(x, self.DType()))
 }
 
 // exponentialIn returns the dtype that exponentials are computed in: squaring magnifies the errors of float32.
@@ -289,14 +277,10 @@ func exponentialIn(d dtype.DType) dtype.DType {
 // halvings are how often matrices are halved to be in reach of the approximant, and the most of them; none where matrices are not finite.
 func (s *scope) halvings(a *tensor.Tensor) (each *tensor.Tensor, most int64) {
 	norms := s.largest(s.vectorNorm(a, 1, []int64{-2}, false, dtype.None), false, -1)
-	each = s.Unary(s.C.Ceil, s.Unary(s.C.Log2, s.Div(norms, s.Float(padeReach))))
-	each = s.Step(func() (*tensor.Tensor, error) {
-		return s.C.NanToNum(nil, each, new(float64), new(float64), new(float64))
-	})
-	each = s.Step(func() (*tensor.Tensor, error) {
-		return s.C.Clamp(nil, each, dtype.IntScalar(0), dtype.Scalar{})
-	})
-	v, known := s.Value(s.largest(each, false))
+	each = s.Ceil(s.Log2(s.Div(norms, s.FloatNumber(padeReach))))
+	each = s.NanToNum(each, new(float64), new(float64), new(float64))
+	each = s.Clamp(each, dtype.IntScalar(0), dtype.Scalar{})
+	v, known := s.ReadElement(s.largest(each, false))
 	if !known {
 		return each, 0
 	}

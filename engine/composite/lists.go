@@ -25,18 +25,20 @@ type list struct {
 // item is the call for item i, whose tensors are t. It writes to out, which is nil or t[0].
 type item func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error)
 
-// listed checks that the lists have the same number of items.
-func listed(c dispatch.Context, op string, lists ...[]*tensor.Tensor) *list {
-	l := &list{scope: newScope(c, op), lists: lists}
-	if len(lists[0]) == 0 {
+func newList(c dispatch.Context, op string, lists ...[]*tensor.Tensor) *list {
+	return &list{scope: newScope(c, op), lists: lists}
+}
+
+// checkLengths rejects lists with different numbers of items.
+func (l *list) checkLengths() {
+	if len(l.lists[0]) == 0 {
 		l.Failf("Tensor list must have at least one tensor.")
 	}
-	for _, other := range lists[1:] {
-		if len(other) != len(lists[0]) {
-			l.Failf("Tensor lists must have the same number of tensors, got %d and %d", len(lists[0]), len(other))
+	for _, other := range l.lists[1:] {
+		if len(other) != len(l.lists[0]) {
+			l.Failf("Tensor lists must have the same number of tensors, got %d and %d", len(l.lists[0]), len(other))
 		}
 	}
-	return l
 }
 
 // fit checks the number of scalars.
@@ -66,9 +68,6 @@ func (l *list) numbers(scalars []dtype.Scalar) []*tensor.Tensor {
 // elements reads a vector with a factor for each item. Factors that have a derivative are multiplied to the tensors of the second list, and are 1 in the result.
 func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
 	read := make([]dtype.Scalar, len(l.lists[0]))
-	if l.Err != nil {
-		return read
-	}
 	if t.Dim() != 1 || t.Numel() != int64(len(read)) {
 		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(read), t.Sizes())
 		return read
@@ -87,10 +86,9 @@ func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
 			continue
 		}
 		at := l.Select(t, 0, int64(i))
-		l.Do(func() (err error) {
-			read[i], err = l.C.Item(at)
-			return err
-		})
+		v, err := l.C.Item(at)
+		l.Check(err)
+		read[i] = v
 	}
 	return read
 }
@@ -106,33 +104,27 @@ func (l *list) tensors(i int) []*tensor.Tensor {
 
 // results returns the results of all items.
 func (l *list) results(f item) ([]*tensor.Tensor, error) {
-	if l.Err != nil {
-		return nil, l.Err
-	}
 	all := make([]*tensor.Tensor, len(l.lists[0]))
 	for i := range all {
-		all[i] = l.Step(func() (*tensor.Tensor, error) { return f(nil, l.tensors(i), i) })
+		all[i] = l.Track(f(nil, l.tensors(i), i))
 	}
 	return l.ReturnAll(all)
 }
 
 // inPlace writes the results of items to the tensors of the first list, after checking that all of them can be written. Items that can fail by their
 // dtypes, shapes, devices or for lack of memory are computed before the first one is written.
-func (l *list) inPlace(f item) error { return l.write(f, l.Err == nil && l.apart()) }
+func (l *list) inPlace(f item) error { return l.write(f, l.apart()) }
 
 // overwrite is inPlace of operators that only write: they have no result that could be computed before.
 func (l *list) overwrite(f item) error { return l.write(f, false) }
 
 // write checks items on meta tensors, and computes all of them before the first one is written unless apart is set.
 func (l *list) write(f item, apart bool) error {
-	if l.Err != nil {
-		return l.Err
-	}
 	made := make([]*tensor.Tensor, len(l.lists[0]))
 	for i, to := range l.lists[0] {
-		l.Do(func() error { return l.writable(to) })
+		l.Check(l.writable(to))
 		t := l.tensors(i)
-		if l.Err != nil || l.plain(t) || keyed(t) {
+		if l.plain(t) || keyed(t) {
 			continue
 		}
 		l.try(f, t, i)
@@ -141,15 +133,13 @@ func (l *list) write(f item, apart bool) error {
 		}
 	}
 	for i, to := range l.lists[0] {
-		l.Do(func() error {
-			if made[i] != nil {
-				return l.C.Copy(to, made[i], false)
-			}
-			_, err := f(to, l.tensors(i), i)
-			return err
-		})
+		if made[i] != nil {
+			l.Copy(to, made[i], false)
+			continue
+		}
+		l.CheckWritten(f(to, l.tensors(i), i))
 	}
-	return l.Err
+	return nil
 }
 
 // keyed reports whether a tensor of an item has a dispatch key other than Gradient.
@@ -179,9 +169,8 @@ func (l *list) apart() bool {
 // computed returns the result of an item, cast to the dtype of its first tensor.
 func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
 	to := t[0]
-	made := l.Step(func() (*tensor.Tensor, error) { return f(nil, t, i) })
+	made := l.Track(f(nil, t, i))
 	switch {
-	case l.Err != nil:
 	case !slices.Equal(made.Sizes(), to.Sizes()):
 		l.Failf("output with shape %v doesn't match the broadcast shape %v", to.Sizes(), made.Sizes())
 	case !dtype.CanCast(made.DType(), to.DType()):
@@ -189,7 +178,7 @@ func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
 	case made.Device() != to.Device():
 		l.Failf("expected out to be on device %v, as the result is, but it is on %v", made.Device(), to.Device())
 	}
-	return l.Cast(made, to.DType())
+	return l.CastTo(made, to.DType())
 }
 
 // writable returns an error for read-only memory and for leaves that require grad.
@@ -229,11 +218,9 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 		return
 	}
 	inner := newScope(l.C.Recorded(false), l.Op)
-	defer inner.Close()
+	defer inner.Release()
 	probe := func(o *tensor.Tensor) *tensor.Tensor {
-		return inner.Step(func() (*tensor.Tensor, error) {
-			return tensor.EmptyStrided(l.Op, o.Sizes(), o.Strides(), o.DType(), device.Device{Type: device.Meta, Index: -1})
-		})
+		return inner.Track(tensor.EmptyStrided(l.Op, o.Sizes(), o.Strides(), o.DType(), device.Device{Type: device.Meta, Index: -1}))
 	}
 	probes := make([]*tensor.Tensor, len(t))
 	for k, o := range t {
@@ -243,24 +230,16 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 		l.shared = probe(of)
 		defer func() { l.shared = of }()
 	}
-	if inner.Err == nil {
-		l.Do(func() error {
-			_, err := f(probes[0], probes, i)
-			return err
-		})
-	}
+	l.CheckWritten(f(probes[0], probes, i))
 }
 
 // disjoint returns an error for memory that the first tensor of an item overlaps with itself, or in part with another.
 func (l *list) disjoint(t []*tensor.Tensor) {
-	l.Do(func() error { return tensoriter.Writable(l.Op, t[0]) })
+	l.Check(tensoriter.Writable(l.Op, t[0]))
 	for _, o := range t[1:] {
 		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(), t[0].Strides())
-		l.Do(func() error {
-			if same {
-				return nil
-			}
-			return tensoriter.Disjoint(l.Op, t[0], o)
-		})
+		if !same {
+			l.Check(tensoriter.Disjoint(l.Op, t[0], o))
+		}
 	}
 }

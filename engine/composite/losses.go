@@ -12,22 +12,24 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// losing is the scope of a loss, with its reduction: none, mean or sum.
-type losing struct {
+// loss is the scope of a loss, with its reduction: none, mean or sum.
+type loss struct {
 	*scope
 	reduction string
 }
 
-// lose begins a loss. The older arguments, two flags, are stronger than the word.
-func lose(c dispatch.Context, op string, average, reduce ops.Bool, reduction string, words ...string) *losing {
-	s := &losing{newScope(c, op), reduction}
+func newLoss(c dispatch.Context, op string) *loss { return &loss{scope: newScope(c, op)} }
+
+// setReduction sets the reduction, one of words or none, mean and sum. The older arguments, two flags, take precedence over it.
+func (s *loss) setReduction(average, reduce ops.Bool, reduction string, words ...string) {
 	if average == ops.NoBool && reduce == ops.NoBool {
 		if words = append(words, "none", "mean", "sum"); !slices.Contains(words, reduction) {
-			s.Fail(status.Valuef("%s: %s is not a valid value for reduction; use one of %v", op, reduction, words))
+			s.Check(status.Valuef("%s: %s is not a valid value for reduction; use one of %v", s.Op, reduction, words))
 		}
-		return s
+		s.reduction = reduction
+		return
 	}
-	s.Fail(warning.Deprecated.Of(op, "size_average and reduce are deprecated; use reduction"))
+	s.Check(warning.Deprecated.Of(s.Op, "size_average and reduce are deprecated; use reduction"))
 	switch {
 	case reduce == ops.False:
 		s.reduction = "none"
@@ -36,14 +38,13 @@ func lose(c dispatch.Context, op string, average, reduce ops.Bool, reduction str
 	default:
 		s.reduction = "mean"
 	}
-	return s
 }
 
 // reduced applies the reduction to the losses of elements.
-func (s *losing) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
+func (s *loss) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
 	switch s.reduction {
 	case "mean":
-		return s.Last(func() (*tensor.Tensor, error) { return s.C.Mean(nil, t, nil, false, dtype.None) })
+		return s.ReturnNew(s.C.Mean(nil, t, nil, false, dtype.None))
 	case "sum":
 		return s.result(nil, s.total(t))
 	}
@@ -51,12 +52,12 @@ func (s *losing) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // total returns the sum of all elements.
-func (s *losing) total(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, nil, false, dtype.None) })
+func (s *loss) total(t *tensor.Tensor) *tensor.Tensor {
+	return s.Sum(t, nil, false)
 }
 
 // weighted is reduced where each element has a weight, by whose sum a mean divides.
-func (s *losing) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func (s *loss) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	t = s.Mul(t, weight)
 	if s.reduction == "mean" {
 		return s.result(nil, s.Div(s.total(t), s.total(weight)))
@@ -65,7 +66,7 @@ func (s *losing) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // times returns t * weight, or t if weight is nil.
-func (s *losing) times(t, weight *tensor.Tensor) *tensor.Tensor {
+func (s *loss) times(t, weight *tensor.Tensor) *tensor.Tensor {
 	if weight == nil {
 		return t
 	}
@@ -73,37 +74,37 @@ func (s *losing) times(t, weight *tensor.Tensor) *tensor.Tensor {
 }
 
 // sameSizes returns an error for another tensor that has not the sizes of self.
-func (s *losing) sameSizes(name string, self, other *tensor.Tensor) {
-	if s.Err == nil && !slices.Equal(self.Sizes(), other.Sizes()) {
-		s.Fail(status.Valuef("%s: Using a %s size (%v) that is different to the input size (%v) is an error; the sizes must be equal", s.Op, name, other.Sizes(), self.Sizes()))
+func (s *loss) sameSizes(name string, self, other *tensor.Tensor) {
+	if !slices.Equal(self.Sizes(), other.Sizes()) {
+		s.Check(status.Valuef("%s: Using a %s size (%v) that is different to the input size (%v) is an error; the sizes must be equal", s.Op, name, other.Sizes(), self.Sizes()))
 	}
 }
 
-func (s *losing) positive(t *tensor.Tensor) *tensor.Tensor {
-	return s.Binary(s.C.ClampMin, t, s.Int(0))
+func (s *loss) positive(t *tensor.Tensor) *tensor.Tensor {
+	return s.ClampMin(t, s.IntNumber(0))
 }
-func (s *losing) squared(t *tensor.Tensor) *tensor.Tensor { return s.Unary(s.C.Square, t) }
-func (s *losing) exp(t *tensor.Tensor) *tensor.Tensor     { return s.Unary(s.C.Exp, t) }
-func (s *losing) log(t *tensor.Tensor) *tensor.Tensor     { return s.Unary(s.C.Log, t) }
-func (s *losing) logSigmoid(t *tensor.Tensor) *tensor.Tensor {
-	return s.Unary(s.C.NnLogsigmoid, t)
+func (s *loss) squared(t *tensor.Tensor) *tensor.Tensor { return s.Square(t) }
+func (s *loss) exp(t *tensor.Tensor) *tensor.Tensor     { return s.Exp(t) }
+func (s *loss) log(t *tensor.Tensor) *tensor.Tensor     { return s.Log(t) }
+func (s *loss) logSigmoid(t *tensor.Tensor) *tensor.Tensor {
+	return s.NnLogsigmoid(t)
 }
-func (s *losing) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
-	return s.Binary(s.C.Eq, t, s.Int(v))
+func (s *loss) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
+	return s.Eq(t, s.IntNumber(v))
 }
 
 // pairs returns the losses of self and target, and warns if broadcasting pairs elements that the sizes do not.
-func (s *losing) pairs(self, target *tensor.Tensor, losses func() (*tensor.Tensor, error)) *tensor.Tensor {
-	t := s.Step(losses)
-	if s.Err == nil && !slices.Equal(self.Sizes(), target.Sizes()) {
-		s.Fail(warning.TargetSize.Of(s.Op, "Using a target size (%v) that is different to the input size (%v) computes %d losses by broadcasting, which will likely lead to incorrect results; "+
+func (s *loss) pairs(self, target *tensor.Tensor, losses func() (*tensor.Tensor, error)) *tensor.Tensor {
+	t := s.Track(losses())
+	if !slices.Equal(self.Sizes(), target.Sizes()) {
+		s.Check(warning.TargetSize.Of(s.Op, "Using a target size (%v) that is different to the input size (%v) computes %d losses by broadcasting, which will likely lead to incorrect results; "+
 			"use a target of the size of the input", target.Sizes(), self.Sizes(), t.Numel()))
 	}
 	return t
 }
 
 // regressed reduces the losses of pairs, weighted if weight is not nil.
-func (s *losing) regressed(self, target, weight *tensor.Tensor, losses func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func (s *loss) regressed(self, target, weight *tensor.Tensor, losses func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if weight == nil {
 		return s.reduced(s.pairs(self, target, losses))
 	}
@@ -112,28 +113,31 @@ func (s *losing) regressed(self, target, weight *tensor.Tensor, losses func() (*
 }
 
 // NnL1Loss returns the absolute difference.
-func NnL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	s := lose(c, "nn_l1_loss", average, reduce, reduction)
-	defer s.Close()
+func NnL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_l1_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	difference := s.Sub(self, target)
 	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 }
 
 // NnMseLoss returns the square of the difference.
-func NnMseLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	s := lose(c, "nn_mse_loss", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
+func NnMseLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_mse_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
 	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
 }
 
 // NnHuberLoss returns the square of small differences, and the size of large ones.
-func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	s := lose(c, "nn_huber_loss", ops.NoBool, ops.NoBool, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
+func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_huber_loss")
+	defer s.Close(&err)
+	s.setReduction(ops.NoBool, ops.NoBool, reduction)
+	s.Check(floating(s.Op, self))
 	if !(delta > 0) {
-		s.Fail(status.Runtimef("%s: delta must be positive, but is %v", s.Op, delta))
+		s.Check(status.Runtimef("%s: delta must be positive, but is %v", s.Op, delta))
 	}
 	each := s.pairs(self, target, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, delta, 1) })
 	if weight != nil {
@@ -144,12 +148,13 @@ func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction stri
 }
 
 // NnSmoothL1Loss is huber loss over beta.
-func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
-	s := lose(c, "nn_smooth_l1_loss", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
+func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_smooth_l1_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
 	if beta < 0 {
-		s.Fail(status.Runtimef("%s: beta must not be negative, but is %v", s.Op, beta))
+		s.Check(status.Runtimef("%s: beta must not be negative, but is %v", s.Op, beta))
 	}
 	if beta == 0 {
 		difference := s.Sub(self, target)
@@ -159,17 +164,18 @@ func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, re
 }
 
 // NnKlDiv returns the divergence of a distribution from another one, whose logarithms are given.
-func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
-	s := lose(c, "nn_kl_div", average, reduce, reduction, "batchmean")
-	defer s.Close()
+func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_kl_div")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction, "batchmean")
 	for _, t := range []*tensor.Tensor{self, target} {
-		s.Fail(floating(s.Op, t))
+		s.Check(floating(s.Op, t))
 	}
 	var each *tensor.Tensor
 	if logTarget {
 		each = s.Mul(s.exp(target), s.Sub(target, self))
 	} else {
-		each = s.Sub(s.Binary(c.Xlogy, target, target), s.Mul(target, self))
+		each = s.Sub(s.Xlogy(target, target), s.Mul(target, self))
 	}
 	if s.reduction != "batchmean" {
 		return s.reduced(each)
@@ -178,90 +184,95 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 	if self.Dim() > 0 {
 		examples = self.Sizes()[0]
 	}
-	return s.result(nil, s.Div(s.total(each), s.Int(examples)))
+	return s.result(nil, s.Div(s.total(each), s.IntNumber(examples)))
 }
 
 // NnBinaryCrossEntropy returns that of probabilities.
-func NnBinaryCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_binary_cross_entropy", average, reduce, reduction)
-	defer s.Close()
+func NnBinaryCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_binary_cross_entropy")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	s.sameSizes("target", self, target)
-	s.Fail(floating(s.Op, self))
+	s.Check(floating(s.Op, self))
 	if self.DType() != target.DType() {
-		s.Fail(status.Runtimef("%s: target must have the dtype of self, %v, but has %v", s.Op, self.DType(), target.DType()))
+		s.Check(status.Runtimef("%s: target must have the dtype of self, %v, but has %v", s.Op, self.DType(), target.DType()))
 	}
 	s.probabilities("self", self)
 	s.probabilities("target", target)
-	each := s.Step(func() (*tensor.Tensor, error) { return c.NnBinaryCrossEntropyEach(self, target) })
+	each := s.NnBinaryCrossEntropyEach(self, target)
 	return s.reduced(s.times(each, weight))
 }
 
 // probabilities returns an error for elements outside of [0, 1], for tensors with data.
-func (s *losing) probabilities(name string, t *tensor.Tensor) {
-	if s.Err != nil || t.Numel() == 0 {
+func (s *loss) probabilities(name string, t *tensor.Tensor) {
+	if t.Numel() == 0 {
 		return
 	}
-	low, known := s.Value(s.Unary(s.C.Min, t))
-	if high, _ := s.Value(s.Unary(s.C.Max, t)); known && s.Err == nil && !(low.Float() >= 0 && high.Float() <= 1) {
+	low, known := s.ReadElement(s.Min(t))
+	if high, _ := s.ReadElement(s.Max(t)); known && !(low.Float() >= 0 && high.Float() <= 1) {
 		s.Failf("all elements of %s should be between 0 and 1, but they go from %v to %v", name, low, high)
 	}
 }
 
 // NnBinaryCrossEntropyEach returns that of each element; no logarithm counts as less than -100.
-func NnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (*tensor.Tensor, error) {
-	s := lose(c, "nn_binary_cross_entropy", ops.NoBool, ops.NoBool, "none")
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
-	bounded := func(t *tensor.Tensor) *tensor.Tensor { return s.Binary(c.ClampMin, t, s.Int(-100)) }
-	off := s.Mul(s.Sub(target, s.Int(1)), bounded(s.Unary(c.Log1p, s.negative(self))))
+func NnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_binary_cross_entropy")
+	defer s.Close(&err)
+	s.setReduction(ops.NoBool, ops.NoBool, "none")
+	s.Check(floating(s.Op, self))
+	bounded := func(t *tensor.Tensor) *tensor.Tensor { return s.ClampMin(t, s.IntNumber(-100)) }
+	off := s.Mul(s.Sub(target, s.IntNumber(1)), bounded(s.Log1p(s.negative(self))))
 	return s.reduced(s.Sub(off, s.Mul(target, bounded(s.log(self)))))
 }
 
 // NnBinaryCrossEntropyWithLogits returns that of the logistic function of self.
-func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
-	s := lose(c, "nn_binary_cross_entropy_with_logits", average, reduce, reduction)
-	defer s.Close()
+func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_binary_cross_entropy_with_logits")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	s.sameSizes("target", self, target)
-	s.Fail(floating(s.Op, self))
+	s.Check(floating(s.Op, self))
 	on := s.logSigmoid(self)
 	if positive != nil {
-		on = s.Mul(on, s.Add(s.Mul(s.Sub(positive, s.Int(1)), target), s.Int(1)))
+		on = s.Mul(on, s.Add(s.Mul(s.Sub(positive, s.IntNumber(1)), target), s.IntNumber(1)))
 	}
-	return s.reduced(s.times(s.Sub(s.Mul(s.Sub(s.Int(1), target), self), on), weight))
+	return s.reduced(s.times(s.Sub(s.Mul(s.Sub(s.IntNumber(1), target), self), on), weight))
 }
 
 // NnPoissonNllLoss returns that of counts, whose rate is self, or its exponential.
-func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_poisson_nll_loss", average, reduce, reduction)
-	defer s.Close()
+func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_poisson_nll_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	var each *tensor.Tensor
 	if logInput {
 		each = s.Sub(s.exp(self), s.Mul(target, self))
 	} else {
-		each = s.Sub(self, s.Mul(target, s.log(s.Add(self, s.Float(eps)))))
+		each = s.Sub(self, s.Mul(target, s.log(s.Add(self, s.FloatNumber(eps)))))
 	}
 	if full {
-		stirling := s.Add(s.Sub(s.Mul(target, s.log(target)), target), s.Mul(s.log(s.Mul(target, s.Float(2*math.Pi))), s.Float(0.5)))
-		each = s.Add(each, s.Where(s.greater(target, s.Int(1)), stirling, s.Int(0)))
+		stirling := s.Add(s.Sub(s.Mul(target, s.log(target)), target), s.Mul(s.log(s.Mul(target, s.FloatNumber(2*math.Pi))), s.FloatNumber(0.5)))
+		each = s.Add(each, s.Where(s.greater(target, s.IntNumber(1)), stirling, s.IntNumber(0)))
 	}
 	return s.reduced(each)
 }
 
 // NnGaussianNllLoss returns that of normal distributions, whose variances are at least eps.
-func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
+func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (_ *tensor.Tensor, err error) {
 	const op = "nn_gaussian_nll_loss"
-	s := lose(c, op, ops.NoBool, ops.NoBool, reduction)
-	defer s.Close()
-	s.Fail(floating(op, self))
+	s := newLoss(c, op)
+	defer s.Close(&err)
+	s.setReduction(ops.NoBool, ops.NoBool, reduction)
+	s.Check(floating(op, self))
 	if variance.IsWrappedNumber() {
-		variance = s.Mul(s.Ones(self, self.DType(), self.Sizes()...), variance)
+		variance = s.Mul(s.OnesBeside(self, self.DType(), self.Sizes()...), variance)
 	}
-	if s.Err == nil && variance.Numel() > 0 {
-		if least, known := s.Value(s.Unary(c.Min, variance)); known && least.Float() < 0 {
+	if variance.Numel() > 0 {
+		if least, known := s.ReadElement(s.Min(variance)); known && least.Float() < 0 {
 			return nil, status.Valuef("%s: var has negative entry/entries: its least element is %v", op, least)
 		}
 	}
-	if s.Err == nil && !slices.Equal(self.Sizes(), variance.Sizes()) {
+	if !slices.Equal(self.Sizes(), variance.Sizes()) {
 		different, n := int64(0), self.Dim() // the sum of the sizes that differ
 		if n == variance.Dim() {
 			for i, size := range self.Sizes() {
@@ -278,91 +289,97 @@ func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor
 		}
 	}
 	// The gradient does not see the bound.
-	lift := s.view(c.Detach, s.Sub(s.Binary(c.ClampMin, variance, s.Float(eps)), variance))
+	lift := s.Detach(s.Sub(s.ClampMin(variance, s.FloatNumber(eps)), variance))
 	bounded := s.Add(variance, lift)
-	each := s.Mul(s.Add(s.log(bounded), s.Div(s.squared(s.Sub(self, target)), bounded)), s.Float(0.5))
+	each := s.Mul(s.Add(s.log(bounded), s.Div(s.squared(s.Sub(self, target)), bounded)), s.FloatNumber(0.5))
 	if full {
-		each = s.Add(each, s.Float(0.5*math.Log(2*math.Pi)))
+		each = s.Add(each, s.FloatNumber(0.5*math.Log(2*math.Pi)))
 	}
 	return s.reduced(each)
 }
 
 // NnHingeEmbeddingLoss returns self where the label is 1, and max(0, margin - self) where it is -1.
-func NnHingeEmbeddingLoss(c dispatch.Context, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_hinge_embedding_loss", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
-	apart := s.Where(s.isLabel(target, 1), s.Int(0), s.positive(s.Sub(s.Float(margin), self)))
-	return s.reduced(s.Add(apart, s.Where(s.isLabel(target, -1), s.Int(0), self)))
+func NnHingeEmbeddingLoss(c dispatch.Context, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_hinge_embedding_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
+	apart := s.Where(s.isLabel(target, 1), s.IntNumber(0), s.positive(s.Sub(s.FloatNumber(margin), self)))
+	return s.reduced(s.Add(apart, s.Where(s.isLabel(target, -1), s.IntNumber(0), self)))
 }
 
 // NnMarginRankingLoss returns by how much the first is not above the second by margin, or below it where the label is -1.
-func NnMarginRankingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_margin_ranking_loss", average, reduce, reduction)
-	defer s.Close()
+func NnMarginRankingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_margin_ranking_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
-		s.Fail(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
+		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
 	}
-	return s.reduced(s.positive(s.Add(s.Mul(s.negative(target), s.Sub(first, second)), s.Float(margin))))
+	return s.reduced(s.positive(s.Add(s.Mul(s.negative(target), s.Sub(first, second)), s.FloatNumber(margin))))
 }
 
 // NnSoftMarginLoss returns log(1 + e^-xy) of labels y.
-func NnSoftMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_soft_margin_loss", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
+func NnSoftMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_soft_margin_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
 	products := s.Mul(self, target)
-	if s.Err == nil && !slices.Equal(products.Sizes(), self.Sizes()) {
+	if !slices.Equal(products.Sizes(), self.Sizes()) {
 		return nil, status.Runtimef("%s: target must broadcast to the sizes of self, %v, but has sizes %v", s.Op, self.Sizes(), target.Sizes())
 	}
 	return s.reduced(s.negative(s.logSigmoid(products)))
 }
 
 // NnMultilabelSoftMarginLoss returns the mean of binary cross entropies over classes.
-func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_multilabel_soft_margin_loss", average, reduce, reduction)
-	defer s.Close()
+func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_multilabel_soft_margin_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	if self.Dim() == 0 {
-		s.Fail(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
+		s.Check(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
 	}
 	on, off := s.logSigmoid(self), s.logSigmoid(s.negative(self))
-	each := s.times(s.negative(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.Int(1), target), off))), weight)
-	return s.reduced(s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, each, []int64{-1}, false, dtype.None) }))
+	each := s.times(s.negative(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.IntNumber(1), target), off))), weight)
+	return s.reduced(s.Mean(each, []int64{-1}, false))
 }
 
 // NnCosineEmbeddingLoss penalizes large angles of vectors where the label is 1, and small ones where it is -1.
-func NnCosineEmbeddingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_cosine_embedding_loss", average, reduce, reduction)
-	defer s.Close()
+func NnCosineEmbeddingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_cosine_embedding_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	switch n := target.Dim(); {
 	case n > 1:
-		s.Fail(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported, but got target of sizes %v", s.Op, target.Sizes()))
+		s.Check(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported, but got target of sizes %v", s.Op, target.Sizes()))
 	case first.Dim() != n+1 || second.Dim() != n+1:
-		s.Fail(status.Runtimef("%s: %dD target tensor expects %dD input tensors, but found inputs with sizes %v and %v", s.Op, n, n+1, first.Sizes(), second.Sizes()))
+		s.Check(status.Runtimef("%s: %dD target tensor expects %dD input tensors, but found inputs with sizes %v and %v", s.Op, n, n+1, first.Sizes(), second.Sizes()))
 	}
-	over := func(t *tensor.Tensor) *tensor.Tensor { return s.Sum(t, -1) }
-	length := func(t *tensor.Tensor) *tensor.Tensor { return s.Add(over(s.Mul(t, t)), s.Float(1e-12)) }
-	cosine := s.Div(over(s.Mul(first, second)), s.Unary(c.Sqrt, s.Mul(length(first), length(second))))
-	near := s.Where(s.isLabel(target, 1), s.Sub(s.Int(1), cosine), s.Int(0))
-	return s.reduced(s.Add(near, s.Where(s.isLabel(target, -1), s.positive(s.Sub(cosine, s.Float(margin))), s.Int(0))))
+	over := func(t *tensor.Tensor) *tensor.Tensor { return s.Sum(t, []int64{-1}, false) }
+	length := func(t *tensor.Tensor) *tensor.Tensor { return s.Add(over(s.Mul(t, t)), s.FloatNumber(1e-12)) }
+	cosine := s.Div(over(s.Mul(first, second)), s.Sqrt(s.Mul(length(first), length(second))))
+	near := s.Where(s.isLabel(target, 1), s.Sub(s.IntNumber(1), cosine), s.IntNumber(0))
+	return s.reduced(s.Add(near, s.Where(s.isLabel(target, -1), s.positive(s.Sub(cosine, s.FloatNumber(margin))), s.IntNumber(0))))
 }
 
 // NnTripletMarginLoss returns by how much the positive vector is not nearer to the anchor than the negative one by margin.
-func NnTripletMarginLoss(c dispatch.Context, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_triplet_margin_loss", average, reduce, reduction)
-	defer s.Close()
+func NnTripletMarginLoss(c dispatch.Context, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_triplet_margin_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
 	switch {
 	case !(margin > 0):
-		s.Fail(status.Valuef("%s: margin must be positive, but is %v", s.Op, margin))
+		s.Check(status.Valuef("%s: margin must be positive, but is %v", s.Op, margin))
 	case anchor.Dim() != positive.Dim() || anchor.Dim() != negative.Dim():
-		s.Fail(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, anchor.Sizes(), positive.Sizes(), negative.Sizes()))
+		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, anchor.Sizes(), positive.Sizes(), negative.Sizes()))
 	}
 	distance := func(a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return c.PairwiseDistance(a, b, p, eps, false) })
+		return s.PairwiseDistance(a, b, p, eps, false)
 	}
 	near, far := distance(anchor, positive), distance(anchor, negative)
 	if swap {
-		far = s.Binary(c.Minimum, far, distance(positive, negative))
+		far = s.Minimum(far, distance(positive, negative))
 	}
-	return s.reduced(s.positive(s.Sub(s.Add(near, s.Float(margin)), far)))
+	return s.reduced(s.positive(s.Sub(s.Add(near, s.FloatNumber(margin)), far)))
 }

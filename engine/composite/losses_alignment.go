@@ -9,53 +9,44 @@ import (
 )
 
 // lengths returns the elements of a tensor of integers: of a vector, or of the only example.
-func (s *losing) lengths(t *tensor.Tensor, name string) []int64 {
-	if s.Err == nil && !t.DType().IsIntegral() {
+func (s *loss) lengths(t *tensor.Tensor, name string) []int64 {
+	if !t.DType().IsIntegral() {
 		s.Failf("%s must be of integers, but is of %v", name, t.DType())
 	}
-	if s.Err == nil && t.Dim() > 1 {
+	if t.Dim() > 1 {
 		s.Failf("%s must be a vector, but has sizes %v", name, t.Sizes())
 	}
-	if s.Err != nil {
-		return nil
-	}
-	return s.counts(s.Reshape(s.Cast(t, dtype.Int64), t.Numel()), name)
+	return s.counts(s.AsShape(s.CastTo(t, dtype.Int64), t.Numel()), name)
 }
 
 // aligned returns the loss of connectionist temporal classification.
-func (s *losing) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, finite bool) (*tensor.Tensor, error) {
-	if s.Err != nil {
-		return nil, s.Err
-	}
+func (s *loss) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, finite bool) (*tensor.Tensor, error) {
 	alone := logs.Dim() == 2
 	if alone {
 		logs = s.Unsqueeze(logs, 1)
-		targets = s.Reshape(targets, targets.Numel())
+		targets = s.AsShape(targets, targets.Numel())
 	}
-	if s.Err == nil && (targets.DType() == dtype.Bool || targets.DType().IsComplex()) {
+	if targets.DType() == dtype.Bool || targets.DType().IsComplex() {
 		s.Failf("targets must be of integers, but is of %v", targets.DType())
 	}
-	targets = s.Cast(targets, dtype.Int64) // floats too, as PyTorch
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	targets = s.CastTo(targets, dtype.Int64) // floats too, as PyTorch
 	losses, forward, counts, err := s.C.NnAlignment(logs, targets, steps, labels, blank, finite)
 	s.Track(losses, err)
 	s.Track(forward, nil)
 	s.Track(counts, nil)
-	losses = s.Cast(losses, logs.DType())
+	losses = s.CastTo(losses, logs.DType())
 	if finite {
-		losses = s.Where(s.view(s.C.Isinf, losses), s.Int(0), losses)
+		losses = s.Where(s.Isinf(losses), s.IntNumber(0), losses)
 	}
 	switch s.reduction {
 	case "sum":
 		return s.result(nil, s.total(losses))
 	case "mean":
 		each := s.Div(losses, counts)
-		return s.Last(func() (*tensor.Tensor, error) { return s.C.Mean(nil, each, nil, false, dtype.None) })
+		return s.ReturnNew(s.C.Mean(nil, each, nil, false, dtype.None))
 	}
 	if alone {
-		losses = s.Reshape(losses)
+		losses = s.AsShape(losses)
 	}
 	return s.result(nil, losses)
 }
@@ -70,35 +61,35 @@ func reductionOf(op string, number int64) (string, error) {
 }
 
 // CtcLoss returns the loss of connectionist temporal classification.
-func CtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
-	s := &losing{scope: newScope(c, "ctc_loss")}
-	defer s.Close()
-	var err error
+func CtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "ctc_loss")
+	defer s.Close(&err)
 	s.reduction, err = reductionOf(s.Op, reduction)
-	s.Fail(err)
+	s.Check(err)
 	return s.aligned(logs, targets, steps, labels, blank, finite)
 }
 
 // CtcLossTensor is CtcLoss with lengths in tensors.
-func CtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
-	s := &losing{scope: newScope(c, "ctc_loss")}
-	defer s.Close()
-	var err error
+func CtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "ctc_loss")
+	defer s.Close(&err)
 	s.reduction, err = reductionOf(s.Op, reduction)
-	s.Fail(err)
+	s.Check(err)
 	return s.aligned(logs, targets, s.lengths(steps, "input_lengths"), s.lengths(labels, "target_lengths"), blank, finite)
 }
 
 // NnCtcLoss is CtcLoss with the reduction as a string.
-func NnCtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
-	s := lose(c, "nn_ctc_loss", ops.NoBool, ops.NoBool, reduction)
-	defer s.Close()
+func NnCtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_ctc_loss")
+	defer s.Close(&err)
+	s.setReduction(ops.NoBool, ops.NoBool, reduction)
 	return s.aligned(logs, targets, steps, labels, blank, finite)
 }
 
 // NnCtcLossTensor is NnCtcLoss with lengths in tensors.
-func NnCtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
-	s := lose(c, "nn_ctc_loss", ops.NoBool, ops.NoBool, reduction)
-	defer s.Close()
+func NnCtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_ctc_loss")
+	defer s.Close(&err)
+	s.setReduction(ops.NoBool, ops.NoBool, reduction)
 	return s.aligned(logs, targets, s.lengths(steps, "input_lengths"), s.lengths(labels, "target_lengths"), blank, finite)
 }

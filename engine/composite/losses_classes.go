@@ -19,12 +19,9 @@ type labels struct {
 }
 
 // labelled returns an error for classes that are not those of self.
-func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) {
-	if s.Err != nil {
-		return l
-	}
+func (s *loss) labelled(self, target *tensor.Tensor, ignore int64) (l labels) {
 	if self.Dim() == 0 {
-		s.Fail(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
+		s.Check(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
 		return l
 	}
 	l.dim = int64(min(1, self.Dim()-1))
@@ -32,39 +29,33 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 	switch {
 	case slices.Equal(sizes, target.Sizes()):
 	case self.Dim() == 1 && slices.Equal(target.Sizes(), []int64{1}):
-		target = s.Reshape(target)
+		target = s.AsShape(target)
 	case self.Dim() == 1 && target.Dim() == 1:
-		s.Fail(status.Valuef("%s: target must have one element for a single sample, but has sizes %v", s.Op, target.Sizes()))
+		s.Check(status.Valuef("%s: target must have one element for a single sample, but has sizes %v", s.Op, target.Sizes()))
 	case self.Dim() > 1 && (target.Dim() == 0 || target.Sizes()[0] != sizes[0]):
-		s.Fail(status.Valuef("%s: Expected input batch_size (%d) to match target batch_size: target has sizes %v", s.Op, sizes[0], target.Sizes()))
+		s.Check(status.Valuef("%s: Expected input batch_size (%d) to match target batch_size: target has sizes %v", s.Op, sizes[0], target.Sizes()))
 	case self.Dim() <= 2:
-		s.Fail(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported: self has sizes %v, but target %v", s.Op, self.Sizes(), target.Sizes()))
+		s.Check(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported: self has sizes %v, but target %v", s.Op, self.Sizes(), target.Sizes()))
 	default:
-		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, without the dimension of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
+		s.Check(status.Runtimef("%s: target must have the sizes of self, %v, without the dimension of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
 	}
 	if d := target.DType(); d != dtype.Int64 && d != dtype.Uint8 {
-		s.Fail(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
+		s.Check(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
 	}
-	if s.Err != nil {
-		return l
-	}
-	l.valid = s.Binary(s.C.Ne, target, s.Int(ignore))
-	l.index = s.Where(l.valid, s.Cast(target, dtype.Int64), s.Int(0))
+	l.valid = s.Ne(target, s.IntNumber(ignore))
+	l.index = s.Where(l.valid, s.CastTo(target, dtype.Int64), s.IntNumber(0))
 	return l
 }
 
 // picked returns the element of the class of each example.
-func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, l.dim, l.index) })
+func (s *loss) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
+	return s.NnPick(t, l.dim, l.index)
 }
 
 // NnPick returns one element of a dimension for each place of the others.
-func NnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+func NnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_nll_loss")
-	defer s.Close()
+	defer s.Close(&err)
 	d, err := shape.WrapDim(s.Op, dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -74,16 +65,14 @@ func NnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Te
 	}
 	dim = int64(d)
 	at := s.Unsqueeze(index, dim)
-	found := s.Step(func() (*tensor.Tensor, error) {
-		t, err := c.Gather(nil, self, dim, at, false)
-		return t, s.classError(err, self.Sizes()[dim], index)
-	})
-	return s.result(nil, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, dim) }, found))
+	found, err := c.Gather(nil, self, dim, at, false)
+	s.Track(found, s.classError(err, self.Sizes()[dim], index))
+	return s.result(nil, s.SqueezeDim(found, dim))
 }
 
 // classError returns the error of an index that names no class, which is an index error as in PyTorch; other errors stay.
 func (s *scope) classError(err error, classes int64, index *tensor.Tensor) error {
-	if err == nil || s.Err != nil {
+	if err == nil {
 		return err
 	}
 	least, most, known := s.extremes(index)
@@ -97,28 +86,25 @@ func (s *scope) classError(err error, classes int64, index *tensor.Tensor) error
 }
 
 // weightOf returns the weight of the class of each target, 0 for ignored ones. Without weights it returns the mask of valid targets.
-func (s *losing) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
+func (s *loss) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
 	if weight == nil {
 		return l.valid
 	}
 	if n := self.Sizes()[l.dim]; weight.Dim() != 1 || weight.Sizes()[0] != n || weight.DType() != self.DType() {
-		s.Fail(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, and be of %v, but got weight tensor of shape: %v, of %v", s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
+		s.Check(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, and be of %v, but got weight tensor of shape: %v, of %v", s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
 		return nil
 	}
-	flat := s.Reshape(l.index, l.index.Numel())
-	each := s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, weight, 0, flat) })
-	return s.Where(l.valid, s.Reshape(each, l.index.Sizes()...), s.Int(0))
+	flat := s.AsShape(l.index, l.index.Numel())
+	each := s.IndexSelect(weight, 0, flat)
+	return s.Where(l.valid, s.AsShape(each, l.index.Sizes()...), s.IntNumber(0))
 }
 
 // averaged reduces losses that are scaled by factor. It masks ignored targets, which might contribute 0 * inf.
-func (s *losing) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
+func (s *loss) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 	if factor != valid {
 		each = s.Mul(each, factor)
 	}
-	each = s.Where(valid, each, s.Int(0))
+	each = s.Where(valid, each, s.IntNumber(0))
 	switch s.reduction {
 	case "mean":
 		return s.Div(s.total(each), s.total(factor))
@@ -129,25 +115,24 @@ func (s *losing) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 }
 
 // NnNllLoss returns the negative of the element of the class of each example.
-func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_nll_loss", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
+func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_nll_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
 	l := s.labelled(self, target, ignore)
 	factor := s.weightOf(self, weight, l)
 	return s.result(nil, s.averaged(s.negative(s.picked(self, l)), factor, l.valid))
 }
 
 // NnCrossEntropy is nll loss of the logarithm of softmax, or that of distributions over classes.
-func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
-	s := lose(c, "nn_cross_entropy", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
+func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_cross_entropy")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
 	if !(smoothing >= 0 && smoothing <= 1) {
-		s.Fail(status.Runtimef("%s: label_smoothing must be between 0.0 and 1.0, but got %v", s.Op, smoothing))
-	}
-	if s.Err != nil {
-		return nil, s.Err
+		s.Check(status.Runtimef("%s: label_smoothing must be between 0.0 and 1.0, but got %v", s.Op, smoothing))
 	}
 	if self.Dim() > 0 && slices.Equal(self.Sizes(), target.Sizes()) {
 		return s.ofDistributions(self, target, weight, ignore, smoothing)
@@ -156,40 +141,40 @@ func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, ave
 	logs := s.logSoftmax(self, l.dim)
 	factor := s.weightOf(self, weight, l)
 	loss := s.averaged(s.negative(s.picked(logs, l)), factor, l.valid)
-	if smoothing > 0 && s.Err == nil {
+	if smoothing > 0 {
 		n := self.Sizes()[l.dim]
-		all := s.negative(s.Sum(s.times(logs, s.alongClasses(self, weight, l.dim)), l.dim))
-		smooth := s.Where(l.valid, s.Reshape(all, l.index.Sizes()...), s.Int(0))
+		all := s.negative(s.Sum(s.times(logs, s.alongClasses(self, weight, l.dim)), []int64{l.dim}, false))
+		smooth := s.Where(l.valid, s.AsShape(all, l.index.Sizes()...), s.IntNumber(0))
 		switch s.reduction {
 		case "mean":
 			smooth = s.Div(s.total(smooth), s.total(factor))
 		case "sum":
 			smooth = s.total(smooth)
 		}
-		loss = s.Add(s.Mul(loss, s.Float(1-smoothing)), s.Mul(smooth, s.Float(smoothing/float64(n))))
+		loss = s.Add(s.Mul(loss, s.FloatNumber(1-smoothing)), s.Mul(smooth, s.FloatNumber(smoothing/float64(n))))
 	}
 	return s.result(nil, loss)
 }
 
-func (s *losing) logSoftmax(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.LogSoftmax(nil, t, dim, dtype.None) })
+func (s *loss) logSoftmax(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.LogSoftmax(t, dim, dtype.None)
 }
 
 // alongClasses reshapes a weight of classes to broadcast with self; nil stays nil.
-func (s *losing) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Tensor {
-	if weight == nil || s.Err != nil {
+func (s *loss) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Tensor {
+	if weight == nil {
 		return nil
 	}
 	n := self.Sizes()[dim]
 	if weight.Dim() != 1 || weight.Sizes()[0] != n {
-		s.Fail(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, but got weight tensor of shape: %v", s.Op, n, weight.Sizes()))
+		s.Check(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, but got weight tensor of shape: %v", s.Op, n, weight.Sizes()))
 		return nil
 	}
-	return s.Reshape(weight, append([]int64{n}, slices.Repeat([]int64{1}, self.Dim()-1-int(dim))...)...)
+	return s.AsShape(weight, append([]int64{n}, slices.Repeat([]int64{1}, self.Dim()-1-int(dim))...)...)
 }
 
 // ofDistributions returns the cross entropy of distributions over classes; a mean is that of examples.
-func (s *losing) ofDistributions(self, target, weight *tensor.Tensor, ignore int64, smoothing float64) (*tensor.Tensor, error) {
+func (s *loss) ofDistributions(self, target, weight *tensor.Tensor, ignore int64, smoothing float64) (*tensor.Tensor, error) {
 	if !target.DType().IsFloatingPoint() {
 		return nil, status.Runtimef("%s: probabilities must be of a floating-point dtype, but are of %v", s.Op, target.DType())
 	}
@@ -199,49 +184,47 @@ func (s *losing) ofDistributions(self, target, weight *tensor.Tensor, ignore int
 	dim := int64(min(1, self.Dim()-1))
 	n := self.Sizes()[dim]
 	if smoothing > 0 {
-		target = s.Add(s.Mul(target, s.Float(1-smoothing)), s.Float(smoothing/float64(n)))
+		target = s.Add(s.Mul(target, s.FloatNumber(1-smoothing)), s.FloatNumber(smoothing/float64(n)))
 	}
 	each := s.times(s.Mul(s.logSoftmax(self, dim), target), s.alongClasses(self, weight, dim))
 	switch s.reduction {
 	case "mean":
-		return s.result(nil, s.negative(s.Div(s.total(each), s.Float(float64(self.Numel())/float64(n)))))
+		return s.result(nil, s.negative(s.Div(s.total(each), s.FloatNumber(float64(self.Numel())/float64(n)))))
 	case "sum":
 		return s.result(nil, s.negative(s.total(each)))
 	}
-	return s.result(nil, s.negative(s.Sum(each, dim)))
+	return s.result(nil, s.negative(s.Sum(each, []int64{dim}, false)))
 }
 
 // table returns self with examples along its first dimension, and classes along its second one.
-func (s *losing) table(self *tensor.Tensor) *tensor.Tensor {
+func (s *loss) table(self *tensor.Tensor) *tensor.Tensor {
 	if self.Dim() > 2 || self.Dim() > 0 && self.Sizes()[self.Dim()-1] == 0 {
-		s.Fail(status.Runtimef("%s: Expected non-empty vector or matrix with optional 0-dim batch size, but got: %v", s.Op, self.Sizes()))
+		s.Check(status.Runtimef("%s: Expected non-empty vector or matrix with optional 0-dim batch size, but got: %v", s.Op, self.Sizes()))
 	}
-	if s.Err != nil || self.Dim() == 2 {
+	if self.Dim() == 2 {
 		return self
 	}
-	return s.Reshape(self, 1, self.Numel())
+	return s.AsShape(self, 1, self.Numel())
 }
 
 // rows returns the losses of examples the sizes that their labels have.
-func (s *losing) rows(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func (s *loss) rows(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if s.reduction == "none" {
-		each = s.Reshape(each, sizes...)
+		each = s.AsShape(each, sizes...)
 	}
 	return s.reduced(each)
 }
 
 // NnMultiMarginLoss returns by how much the class of an example is not above each other one by margin.
-func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_multi_margin_loss", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
+func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_multi_margin_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
 	if p != 1 && p != 2 {
-		s.Fail(status.Valuef("%s: p must be 1 or 2, but is %d", s.Op, p))
+		s.Check(status.Valuef("%s: p must be 1 or 2, but is %d", s.Op, p))
 	}
 	table := s.table(self)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	n, m := table.Sizes()[0], table.Sizes()[1]
 	if target.Dim() > 1 || target.Numel() != n || target.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: target must be an int64 tensor of %d class indices, but has sizes %v and dtype %v", s.Op, n, target.Sizes(), target.DType())
@@ -249,54 +232,52 @@ func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64,
 	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m || weight.DType() != self.DType()) {
 		return nil, status.Runtimef("%s: inconsistent weight size: expected %d elements of %v, one for each class, but got sizes %v, of %v", s.Op, m, self.DType(), weight.Sizes(), weight.DType())
 	}
-	at := s.Reshape(target, n, 1)
-	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })
-	each := s.positive(s.Add(s.Sub(table, own), s.Float(margin)))
+	at := s.AsShape(target, n, 1)
+	own := s.Gather(table, 1, at)
+	each := s.positive(s.Add(s.Sub(table, own), s.FloatNumber(margin)))
 	if p == 2 {
 		each = s.squared(each)
 	}
 	if weight != nil {
-		flat := s.Reshape(target, n)
-		chosen := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, weight, 0, flat) })
-		each = s.Mul(each, s.Reshape(chosen, n, 1))
+		flat := s.AsShape(target, n)
+		chosen := s.IndexSelect(weight, 0, flat)
+		each = s.Mul(each, s.AsShape(chosen, n, 1))
 	}
-	others := s.Binary(c.Ne, s.Track(c.Arange(nil, dtype.IntScalar(m), dtype.Int64, tensor.NoLayout, self.Device())), at)
-	each = s.Div(s.Sum(s.Where(others, each, s.Int(0)), 1), s.Int(m))
+	others := s.Ne(s.ArangeWith(dtype.IntScalar(m), dtype.Int64, tensor.NoLayout, self.Device()), at)
+	each = s.Div(s.Sum(s.Where(others, each, s.IntNumber(0)), []int64{1}, false), s.IntNumber(m))
 	return s.rows(each, target.Sizes())
 }
 
 // NnMultilabelMarginLoss sums the margins by which each target class is not at least 1 above each other class. The list of target classes ends at the
 // first negative number.
-func NnMultilabelMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	s := lose(c, "nn_multilabel_margin_loss", average, reduce, reduction)
-	defer s.Close()
-	s.Fail(floating(s.Op, self))
-	if s.Err == nil && (target.DType() != dtype.Int64 || !slices.Equal(self.Sizes(), target.Sizes())) {
-		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, and be of int64, but has %v, of %v", s.Op, self.Sizes(), target.Sizes(), target.DType()))
+func NnMultilabelMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_multilabel_margin_loss")
+	defer s.Close(&err)
+	s.setReduction(average, reduce, reduction)
+	s.Check(floating(s.Op, self))
+	if target.DType() != dtype.Int64 || !slices.Equal(self.Sizes(), target.Sizes()) {
+		s.Check(status.Runtimef("%s: target must have the sizes of self, %v, and be of int64, but has %v, of %v", s.Op, self.Sizes(), target.Sizes(), target.DType()))
 	}
 	table, list := s.table(self), s.table(target)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	m := table.Sizes()[1]
-	ends := s.Binary(c.Lt, list, s.Int(0))
-	ended := s.Step(func() (*tensor.Tensor, error) { return c.Cumsum(nil, ends, 1, dtype.Int64) })
+	ends := s.Lt(list, s.IntNumber(0))
+	ended := s.CumsumWith(ends, 1, dtype.Int64)
 	valid := s.isLabel(ended, 0)
-	if s.Err == nil && list.Numel() > 0 {
-		if least, known := s.Value(s.Unary(c.Min, list)); known && least.I < -1 {
+	if list.Numel() > 0 {
+		if least, known := s.ReadElement(s.Min(list)); known && least.I < -1 {
 			s.Failf("target must have class indices, followed by -1, but has %d", least.I)
 		}
 		// The following ops allocate memory for the longest list of labels.
-		if longest, known := s.Value(s.Unary(c.Max, s.Sum(valid, 1))); known && s.Err == nil {
+		if longest, known := s.ReadElement(s.Max(s.Sum(valid, []int64{1}, false))); known {
 			list, valid = s.Narrow(list, 1, 0, longest.I), s.Narrow(valid, 1, 0, longest.I)
 		}
 	}
-	at := s.Where(valid, list, s.Int(0))
-	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })
-	none, one := s.Zeros(table, dtype.Int64, table.Sizes()...), s.Cast(valid, dtype.Int64)
-	counts := s.Step(func() (*tensor.Tensor, error) { return c.ScatterAdd(nil, none, 1, at, one) })
-	pairs := s.Binary(c.LogicalAnd, s.Unsqueeze(valid, 2), s.Unsqueeze(s.isLabel(counts, 0), 1))
-	each := s.positive(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.Int(1)))
-	each = s.Div(s.Sum(s.Where(pairs, each, s.Int(0)), 1, 2), s.Int(m))
+	at := s.Where(valid, list, s.IntNumber(0))
+	own := s.Gather(table, 1, at)
+	none, one := s.ZerosBeside(table, dtype.Int64, table.Sizes()...), s.CastTo(valid, dtype.Int64)
+	counts := s.ScatterAdd(none, 1, at, one)
+	pairs := s.LogicalAnd(s.Unsqueeze(valid, 2), s.Unsqueeze(s.isLabel(counts, 0), 1))
+	each := s.positive(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.IntNumber(1)))
+	each = s.Div(s.Sum(s.Where(pairs, each, s.IntNumber(0)), []int64{1, 2}, false), s.IntNumber(m))
 	return s.rows(each, self.Sizes()[:max(self.Dim()-1, 0)])
 }

@@ -14,9 +14,10 @@ import (
 const withoutLabel = -100
 
 // NnLinearCrossEntropy computes the cross entropy of a linear layer's output, for a limited number of rows at a time if their number is given.
-func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
-	s := lose(c, "nn_linear_cross_entropy", ops.NoBool, ops.NoBool, reduction)
-	defer s.Close()
+func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (_ *tensor.Tensor, err error) {
+	s := newLoss(c, "nn_linear_cross_entropy")
+	defer s.Close(&err)
+	s.setReduction(ops.NoBool, ops.NoBool, reduction)
 	x, w := self.Sizes(), linear.Sizes()
 	switch {
 	case len(x) != 1 && len(x) != 2:
@@ -32,66 +33,57 @@ func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight
 	case rows != ops.NoInt && rows <= 0:
 		s.Failf("batch_chunk_size must be positive, but is %d", rows)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	sizes := append(slices.Clone(x[:len(x)-1]), w[:len(w)-1]...)
 	likely := slices.Equal(target.Sizes(), sizes)
 	if likely && ignore != ops.NoInt {
 		s.Failf("ignore_index is only supported for targets of class indices, but is %d for a target of probabilities", ignore)
 	}
 	left := int64(ignore.Or(withoutLabel))
-	if rows != ops.NoInt && len(w) == 2 && len(x) == 2 && smoothing == 0 && s.Err == nil {
-		each := s.Step(func() (*tensor.Tensor, error) {
-			return c.NnLinearLosses(self, linear, target, bias, weight, left, int64(rows))
-		})
+	if rows != ops.NoInt && len(w) == 2 && len(x) == 2 && smoothing == 0 {
+		each := s.NnLinearLosses(self, linear, target, bias, weight, left, int64(rows))
 		if reduction != "mean" || likely {
 			return s.reduced(each)
 		}
 		return s.result(nil, s.Div(s.total(each), s.total(s.factor(target, weight, self.DType(), left))))
 	}
 	features := w[len(w)-1]
-	flat := s.Reshape(linear, shape.Product(w[:len(w)-1]), features)
+	flat := s.AsShape(linear, shape.Product(w[:len(w)-1]), features)
 	if bias != nil {
-		bias = s.Reshape(bias, bias.Numel())
+		bias = s.AsShape(bias, bias.Numel())
 	}
-	logits := s.Reshape(s.Step(func() (*tensor.Tensor, error) { return c.NnLinear(nil, self, flat, bias) }), sizes...)
-	return s.result(nil, s.Step(func() (*tensor.Tensor, error) {
-		return c.NnCrossEntropy(logits, target, weight, ops.NoBool, left, ops.NoBool, reduction, smoothing)
-	}))
+	logits := s.AsShape(s.NnLinear(self, flat, bias), sizes...)
+	return s.result(nil, s.NnCrossEntropy(logits, target, weight, ops.NoBool, left, ops.NoBool, reduction, smoothing))
 }
 
 // factor returns the weight of the class of each target, 0 for ignored ones.
-func (s *losing) factor(target, weight *tensor.Tensor, d dtype.DType, left int64) *tensor.Tensor {
-	valid := s.Binary(s.C.Ne, target, s.Int(left))
+func (s *loss) factor(target, weight *tensor.Tensor, d dtype.DType, left int64) *tensor.Tensor {
+	valid := s.Ne(target, s.IntNumber(left))
 	if weight == nil {
-		return s.Cast(valid, d)
+		return s.CastTo(valid, d)
 	}
-	index := s.Where(valid, target, s.Int(0))
-	return s.Where(valid, s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, weight, 0, index) }), s.Int(0))
+	index := s.Where(valid, target, s.IntNumber(0))
+	return s.Where(valid, s.IndexSelect(weight, 0, index), s.IntNumber(0))
 }
 
 // NnLinearLosses returns the cross entropies of examples, of which some rows at a time are made.
-func NnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
+func NnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_linear_cross_entropy")
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Dim() != 2 || rows <= 0 {
 		s.Failf("self must be a matrix and rows positive, but self has sizes %v and rows is %d", self.Sizes(), rows)
-		return nil, s.Err
+		return nil, nil
 	}
 	n := self.Sizes()[0]
 	if target.Dim() == 0 || target.Sizes()[0] != n {
 		s.Failf("target must have one element for each of the %d rows of self, but has sizes %v", n, target.Sizes())
 	}
 	var parts []*tensor.Tensor
-	for i := int64(0); s.Err == nil && (i < n || i == 0); i += rows {
+	for i := int64(0); i < n || i == 0; i += rows {
 		m := min(rows, n-i)
 		x, t := s.Narrow(self, 0, i, m), s.Narrow(target, 0, i, m)
-		logits := s.Step(func() (*tensor.Tensor, error) { return c.NnLinear(nil, x, linear, bias) })
-		parts = append(parts, s.Step(func() (*tensor.Tensor, error) {
-			return c.NnCrossEntropy(logits, t, weight, ops.NoBool, left, ops.NoBool, "none", 0)
-		}))
+		logits := s.NnLinear(x, linear, bias)
+		parts = append(parts, s.NnCrossEntropy(logits, t, weight, ops.NoBool, left, ops.NoBool, "none", 0))
 		s.Drop(logits)
 	}
-	return s.result(nil, s.Cat(0, parts...))
+	return s.result(nil, s.Cat(parts, 0))
 }

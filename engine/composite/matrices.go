@@ -4,16 +4,15 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Kron computes the Kronecker product: block i, j of the result is element i, j of self times other.
-func Kron(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func Kron(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "kron")
-	defer s.Close()
+	defer s.Close(&err)
 	dims := max(self.Dim(), other.Dim())
 	padded := func(t *tensor.Tensor) []int64 {
 		return append(slices.Repeat([]int64{1}, dims-t.Dim()), t.Sizes()...)
@@ -23,13 +22,13 @@ func Kron(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, 
 	for i := range dims {
 		wideA, wideB, sizes = append(wideA, a[i], 1), append(wideB, 1, b[i]), append(sizes, a[i]*b[i])
 	}
-	product := s.Mul(s.Reshape(self, wideA...), s.Reshape(other, wideB...))
-	made := s.Reshape(s.Contiguous(product), sizes...)
+	product := s.Mul(s.AsShape(self, wideA...), s.AsShape(other, wideB...))
+	made := s.AsShape(s.AsContiguous(product), sizes...)
 	return s.castTo(out, made)
 }
 
 // Vander returns the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
-func Vander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
+func Vander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (_ *tensor.Tensor, err error) {
 	const op = "vander"
 	if x.Dim() != 1 {
 		return nil, status.Runtimef("%s: x must be a one-dimensional tensor, got shape %v", op, x.Sizes())
@@ -40,26 +39,23 @@ func Vander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (*
 	}
 	d := x.DType().Summed()
 	s := newScope(c, op)
-	defer s.Close()
-	powers := s.Empty(x, d, x.Numel(), 0)
+	defer s.Close(&err)
+	powers := s.EmptyBeside(x, d, x.Numel(), 0)
 	if columns > 0 {
-		powers = s.Ones(x, d, x.Numel(), 1)
+		powers = s.OnesBeside(x, d, x.Numel(), 1)
 	}
 	if columns > 1 {
-		powers = s.Cat(1, powers, s.Expand(s.Reshape(s.Cast(x, d), x.Numel(), 1), x.Numel(), columns-1))
+		powers = s.Cat([]*tensor.Tensor{powers, s.Expand(s.AsShape(s.CastTo(x, d), x.Numel(), 1), x.Numel(), columns-1)}, 1)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	powers = s.Track(c.Cumprod(nil, powers, 1, dtype.None))
-	if !increasing && s.Err == nil {
-		powers = s.Track(c.Flip(powers, []int64{1}))
+	powers = s.Cumprod(powers, 1)
+	if !increasing {
+		powers = s.Flip(powers, 1)
 	}
 	return s.result(nil, powers)
 }
 
 // Outer returns the matrix of all products of two vectors' elements.
-func Outer(c dispatch.Context, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
+func Outer(c dispatch.Context, out, self, vec2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "outer"
 	for i, t := range []*tensor.Tensor{self, vec2} {
 		if t.Dim() != 1 {
@@ -67,8 +63,8 @@ func Outer(c dispatch.Context, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, 
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	s.Strided(self, vec2)
+	defer s.Close(&err)
+	s.CheckStrided(self, vec2)
 	column, row := s.Unsqueeze(self, 1), s.Unsqueeze(vec2, 0)
-	return s.Last(func() (*tensor.Tensor, error) { return c.Mul(out, column, row) })
+	return s.ReturnNew(c.Mul(out, column, row))
 }

@@ -125,7 +125,7 @@ func AlignAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, er
 }
 
 // AlignTensors aligns all with the one that has the most dimensions.
-func AlignTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
+func AlignTensors(c dispatch.Context, tensors []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	const op = "align_tensors"
 	var longest []string
 	for _, t := range tensors {
@@ -134,15 +134,15 @@ func AlignTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tenso
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	results := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
-		results[i] = s.Step(func() (*tensor.Tensor, error) { return aligned(c, op, t, longest) })
+		results[i] = s.Track(aligned(c, op, t, longest))
 	}
 	return s.ReturnAll(results)
 }
 
-func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string) (_ *tensor.Tensor, err error) {
 	own := named.Of(self)
 	if at := slices.Index(own, ""); at >= 0 {
 		return nil, status.Runtimef("%s: all dimensions must have names, but dimension %d of Tensor%s has none; use refine_names()", op, at, tensor.NamesText(own))
@@ -171,12 +171,12 @@ func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string)
 	}
 	c = c.Excluding(tensor.Named)
 	s := newScope(c, op)
-	defer s.Close()
-	made := s.Step(func() (*tensor.Tensor, error) { return c.Permute(self, order) })
+	defer s.Close(&err)
+	made := s.Permute(self, order...)
 	for i, name := range names {
 		if name == "" || !slices.Contains(own, name) {
 			from := made
-			made = s.Step(func() (*tensor.Tensor, error) { return c.Unsqueeze(nil, from, int64(i)) })
+			made = s.Unsqueeze(from, int64(i))
 		}
 	}
 	result, err := s.Return(made)
@@ -248,9 +248,9 @@ func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor,
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	s.Track(made, nil)
-	s.Do(func() error { return tensor.CheckNames(op, names) })
-	if s.Err == nil {
-		made.SetNames(names)
+	if err := tensor.CheckNames(op, names); err != nil {
+		return nil, err
 	}
+	made.SetNames(names)
 	return s.Return(made)
 }

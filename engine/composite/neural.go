@@ -14,7 +14,7 @@ import (
 )
 
 // NnLinear returns the product of rows and a transposed matrix, and a bias.
-func NnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func NnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "nn_linear"
 	if self.Dim() == 0 || weight.Dim() == 0 || weight.Dim() > 2 {
 		return nil, status.Runtimef("%s: self must have at least 1 dimension and weight 1 or 2, but they have sizes %v and %v", op, self.Sizes(), weight.Sizes())
@@ -26,30 +26,27 @@ func NnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (*tens
 		return ops.Linear(op, self, weight, bias)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if weight.Dim() == 2 {
-		weight = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, weight, 0, 1) })
+		weight = s.Transpose(weight, 0, 1)
 	}
 	switch {
 	case bias == nil:
-		return s.Last(func() (*tensor.Tensor, error) { return c.Matmul(out, self, weight) })
+		return s.ReturnNew(c.Matmul(out, self, weight))
 	case self.Dim() == 2:
-		return s.Last(func() (*tensor.Tensor, error) { return c.Addmm(out, bias, self, weight, one, one) })
+		return s.ReturnNew(c.Addmm(out, bias, self, weight, one, one))
 	}
 	k, sizes := self.Sizes()[self.Dim()-1], slices.Clone(self.Sizes())
-	rows := s.Reshape(self, shape.Product(sizes[:len(sizes)-1]), k)
-	rows = s.Step(func() (*tensor.Tensor, error) { return c.Addmm(nil, bias, rows, weight, one, one) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	rows := s.AsShape(self, shape.Product(sizes[:len(sizes)-1]), k)
+	rows = s.AddmmWith(bias, rows, weight, one, one)
 	sizes[len(sizes)-1] = rows.Sizes()[1]
-	return s.result(out, s.Reshape(rows, sizes...))
+	return s.result(out, s.AsShape(rows, sizes...))
 }
 
 var one = dtype.IntScalar(1)
 
 // NnBilinear is, for each row of weight, the product of two vectors and the matrix there.
-func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "bilinear"
 	n := first.Dim()
 	if n == 0 || second.Dim() != n || weight.Dim() != 3 || !slices.Equal(first.Sizes()[:n-1], second.Sizes()[:n-1]) {
@@ -66,11 +63,11 @@ func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) 
 		return nil, status.Runtimef("%s: all tensors must have the same dtype, but have %v, %v and %v", op, first.DType(), second.DType(), weight.DType())
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	rows := shape.Product(first.Sizes()[:n-1])
-	matrices := s.Reshape(s.Permute(weight, 1, 0, 2), i, outputs*j)
-	half := s.Reshape(s.matmul(s.Reshape(first, rows, i), matrices), rows, outputs, j)
-	y := s.Reshape(s.matmul(half, s.Reshape(second, rows, j, 1)), shape.Append(first.Sizes()[:n-1], outputs)...)
+	matrices := s.AsShape(s.ReorderDims(weight, 1, 0, 2), i, outputs*j)
+	half := s.AsShape(s.matmul(s.AsShape(first, rows, i), matrices), rows, outputs, j)
+	y := s.AsShape(s.matmul(half, s.AsShape(second, rows, j, 1)), shape.Append(first.Sizes()[:n-1], outputs)...)
 	if bias != nil {
 		y = s.Add(y, bias)
 	}
@@ -78,49 +75,40 @@ func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) 
 }
 
 // NnNormalize divides vectors along a dimension by their norms.
-func NnNormalize(c dispatch.Context, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
+func NnNormalize(c dispatch.Context, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_normalize")
-	defer s.Close()
-	norm := s.Step(func() (*tensor.Tensor, error) {
-		return c.Norm(nil, self, dtype.FloatScalar(p), dim, true, dtype.None)
-	})
-	norm = s.Binary(c.ClampMin, norm, s.Float(eps))
-	return s.Last(func() (*tensor.Tensor, error) { return c.Div(out, self, norm, "") })
+	defer s.Close(&err)
+	norm := s.Norm(self, dtype.FloatScalar(p), dim, true)
+	norm = s.ClampMin(norm, s.FloatNumber(eps))
+	return s.ReturnNew(c.Div(out, self, norm, ""))
 }
 
 // PairwiseDistance returns the norm of the differences of vectors, to each element of which a little is added.
-func PairwiseDistance(c dispatch.Context, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
+func PairwiseDistance(c dispatch.Context, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "pairwise_distance")
-	defer s.Close()
-	difference := s.Add(s.Sub(x1, x2), s.Float(eps))
-	return s.Last(func() (*tensor.Tensor, error) {
-		return c.Norm(nil, difference, dtype.FloatScalar(p), []int64{-1}, keepdim, dtype.None)
-	})
+	defer s.Close(&err)
+	difference := s.Add(s.Sub(x1, x2), s.FloatNumber(eps))
+	return s.ReturnNew(c.Norm(nil, difference, dtype.FloatScalar(p), []int64{-1}, keepdim, dtype.None))
 }
 
 // NnOneHot returns 1 at the position that an element names, and 0 at others, along a new dimension.
-func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
+func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (_ *tensor.Tensor, err error) {
 	const op = "nn_one_hot"
 	if self.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: is only applicable to index tensors of int64, but self is of %v", op, self.DType())
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if classes == -1 && self.Numel() == 0 {
 		return nil, status.Runtimef("%s: Can not infer total number of classes from empty tensor; pass num_classes", op)
 	}
 	if classes == -1 || backend.Known(self) && self.Numel() > 0 {
-		low, high := s.Unary(c.Min, self), s.Unary(c.Max, self)
-		if s.Err != nil {
-			return nil, s.Err
-		}
+		low, high := s.Min(self), s.Max(self)
 		least, err := c.Item(low)
-		s.Fail(err)
+		s.Check(err)
 		most, err := c.Item(high)
-		s.Fail(err)
+		s.Check(err)
 		switch {
-		case s.Err != nil:
-			return nil, s.Err
 		case least.I < 0:
 			return nil, status.Runtimef("%s: classes must not be negative, but one is %d", op, least.I)
 		case classes == -1 && most.I == math.MaxInt64:
@@ -134,12 +122,12 @@ func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (*tensor.T
 	if classes <= 0 {
 		return nil, status.Runtimef("%s: num_classes must be positive, or -1, but is %d", op, classes)
 	}
-	places := s.Track(c.Arange(nil, dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device()))
-	return s.result(nil, s.Cast(s.Binary(c.Eq, s.Unsqueeze(self, -1), places), dtype.Int64))
+	places := s.ArangeWith(dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device())
+	return s.result(nil, s.CastTo(s.Eq(s.Unsqueeze(self, -1), places), dtype.Int64))
 }
 
 // PixelShuffle moves channels into height and width.
-func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *tensor.Tensor, err error) {
 	const op = "pixel_shuffle"
 	lead, n, err := image(op, self, "upscale_factor", factor)
 	if err != nil {
@@ -151,14 +139,14 @@ func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (*tenso
 	}
 	channels /= factor * factor
 	s := newScope(c, op)
-	defer s.Close()
-	parts := s.Reshape(self, append(lead, channels, factor, factor, height, width)...)
+	defer s.Close(&err)
+	parts := s.AsShape(self, append(lead, channels, factor, factor, height, width)...)
 	parts = s.turnedLast(parts, 5, 0, 3, 1, 4, 2)
-	return s.result(nil, s.laidLike(self, s.Reshape(parts, append(lead, channels, height*factor, width*factor)...)))
+	return s.result(nil, s.laidLike(self, s.AsShape(parts, append(lead, channels, height*factor, width*factor)...)))
 }
 
 // PixelUnshuffle reverses PixelShuffle.
-func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *tensor.Tensor, err error) {
 	const op = "pixel_unshuffle"
 	lead, n, err := image(op, self, "downscale_factor", factor)
 	if err != nil {
@@ -169,10 +157,10 @@ func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (*ten
 		return nil, status.Runtimef("%s: height and width, %d and %d, must be divisible by downscale_factor, %d", op, n[1], n[2], factor)
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	parts := s.Reshape(self, append(lead, channels, height, factor, width, factor)...)
+	defer s.Close(&err)
+	parts := s.AsShape(self, append(lead, channels, height, factor, width, factor)...)
 	parts = s.turnedLast(parts, 5, 0, 2, 4, 1, 3)
-	return s.result(nil, s.laidLike(self, s.Reshape(parts, append(lead, channels*factor*factor, height, width)...)))
+	return s.result(nil, s.laidLike(self, s.AsShape(parts, append(lead, channels*factor*factor, height, width)...)))
 }
 
 // image returns the sizes before the last three, and those.
@@ -190,9 +178,6 @@ func image(op string, self *tensor.Tensor, name string, factor int64) (lead, las
 
 // turnedLast returns a copy of t with its last n dimensions in another order.
 func (s *scope) turnedLast(t *tensor.Tensor, n int, order ...int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	all := make([]int64, 0, t.Dim())
 	first := int64(t.Dim() - n)
 	for d := range first {
@@ -201,20 +186,20 @@ func (s *scope) turnedLast(t *tensor.Tensor, n int, order ...int64) *tensor.Tens
 	for _, d := range order {
 		all = append(all, first+d)
 	}
-	return s.copied(s.Permute(t, all...))
+	return s.copied(s.ReorderDims(t, all...))
 }
 
 // laidLike returns t in the memory format of an image.
 func (s *scope) laidLike(image, t *tensor.Tensor) *tensor.Tensor {
 	f := shape.SuggestFormat(image.Sizes(), image.Strides())
-	if s.Err != nil || f == shape.Contiguous {
+	if f == shape.Contiguous {
 		return t
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Contiguous(t, f) })
+	return s.ContiguousWith(t, f)
 }
 
 // ChannelShuffle takes channels from each of several groups in turn.
-func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
+func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (_ *tensor.Tensor, err error) {
 	const op = "channel_shuffle"
 	if self.Dim() < 3 {
 		return nil, status.Runtimef("%s: self must have shape (N, C, ...) with at least 3 dimensions, but has sizes %v", op, self.Sizes())
@@ -224,15 +209,15 @@ func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (*ten
 		return nil, status.Runtimef("%s: groups must be positive and divide the number of channels, %d, but is %d", op, channels, groups)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	sizes := slices.Concat(self.Sizes()[:1], []int64{groups, channels / groups}, self.Sizes()[2:])
-	parts := s.Reshape(self, sizes...)
-	turned := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, parts, 1, 2) })
-	return s.result(nil, s.laidLike(self, s.Reshape(s.copied(turned), self.Sizes()...)))
+	parts := s.AsShape(self, sizes...)
+	turned := s.Transpose(parts, 1, 2)
+	return s.result(nil, s.laidLike(self, s.AsShape(s.copied(turned), self.Sizes()...)))
 }
 
 // NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
-func NnEmbedding(c dispatch.Context, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func NnEmbedding(c dispatch.Context, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (_ *tensor.Tensor, err error) {
 	const op = "nn_embedding"
 	at := int64(-1)
 	if !padding.IsNone() && weight.Dim() > 0 {
@@ -246,16 +231,16 @@ func NnEmbedding(c dispatch.Context, self, weight *tensor.Tensor, padding ops.In
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if maxNorm != nil {
-		plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(weight) })
-		s.Do(func() error { return c.EmbeddingRenorm(plain, self, *maxNorm, normType) })
+		plain := s.Detach(weight)
+		s.EmbeddingRenorm(plain, self, *maxNorm, normType)
 	}
-	return s.Last(func() (*tensor.Tensor, error) { return c.Embedding(weight, self, at, byFrequency, sparse) })
+	return s.ReturnNew(c.Embedding(weight, self, at, byFrequency, sparse))
 }
 
 // Embedding picks rows of a matrix.
-func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (_ *tensor.Tensor, err error) {
 	const op = "embedding"
 	if weight.Dim() != 2 {
 		return nil, status.Runtimef("%s: 'weight' must be 2-D, but has sizes %v", op, weight.Sizes())
@@ -264,10 +249,10 @@ func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64
 		return nil, err
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	flat := s.Reshape(indices, indices.Numel())
-	rows := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, weight, 0, flat) })
-	return s.result(nil, s.Reshape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
+	defer s.Close(&err)
+	flat := s.AsShape(indices, indices.Numel())
+	rows := s.IndexSelect(weight, 0, flat)
+	return s.result(nil, s.AsShape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
 }
 
 // rowIndices returns an error for indices, which are named so, of a dtype that names no rows.
@@ -281,21 +266,16 @@ func rowIndices(op, name string, indices *tensor.Tensor) error {
 // shortened returns rows scaled to a norm of at most maxNorm. Factors are computed in float64: in float32, the 1e-7 that keeps results below
 // the norm in spite of rounding would be lost.
 func (s *scope) shortened(rows *tensor.Tensor, maxNorm, normType float64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	compute := rows.DType().Compute()
-	norms := s.Step(func() (*tensor.Tensor, error) {
-		return s.C.Norm(nil, rows, dtype.FloatScalar(normType), []int64{1}, true, compute)
-	})
-	wide := s.Cast(norms, dtype.Float64)
-	factors := s.Div(s.Float(maxNorm), s.Add(wide, s.Float(1e-7)))
-	factors = s.Where(s.Binary(s.C.Gt, wide, s.Float(maxNorm)), factors, s.Float(1))
-	return s.Cast(s.Mul(rows, s.Cast(factors, compute)), rows.DType())
+	norms := s.NormWith(rows, dtype.FloatScalar(normType), []int64{1}, true, compute)
+	wide := s.CastTo(norms, dtype.Float64)
+	factors := s.Div(s.FloatNumber(maxNorm), s.Add(wide, s.FloatNumber(1e-7)))
+	factors = s.Where(s.Gt(wide, s.FloatNumber(maxNorm)), factors, s.FloatNumber(1))
+	return s.CastTo(s.Mul(rows, s.CastTo(factors, compute)), rows.DType())
 }
 
 // EmbeddingRenorm shortens rows that indices name to a norm.
-func EmbeddingRenorm(c dispatch.Context, self, indices *tensor.Tensor, maxNorm, normType float64) error {
+func EmbeddingRenorm(c dispatch.Context, self, indices *tensor.Tensor, maxNorm, normType float64) (err error) {
 	const op = "embedding_renorm_"
 	if self.Dim() != 2 {
 		return status.Runtimef("%s: self must be a matrix, but has sizes %v", op, self.Sizes())
@@ -307,13 +287,10 @@ func EmbeddingRenorm(c dispatch.Context, self, indices *tensor.Tensor, maxNorm, 
 		return status.Runtimef("%s: norm_type must be positive and max_norm at least 0, but they are %v and %v", op, normType, maxNorm)
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	flat := s.Cast(s.Reshape(indices, indices.Numel()), dtype.Int64)
-	rows := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, self, 0, flat) })
+	defer s.Close(&err)
+	flat := s.CastTo(s.AsShape(indices, indices.Numel()), dtype.Int64)
+	rows := s.IndexSelect(self, 0, flat)
 	shorter := s.shortened(rows, maxNorm, normType)
-	s.Do(func() error {
-		_, err := c.IndexCopy(self, self, 0, flat, shorter)
-		return err
-	})
-	return s.Err
+	s.CheckWritten(c.IndexCopy(self, self, 0, flat, shorter))
+	return nil
 }

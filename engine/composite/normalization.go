@@ -38,10 +38,10 @@ func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor
 
 // computed returns t as a vector in the compute dtype of self; nil stays nil.
 func (s *scope) computed(t, self *tensor.Tensor) *tensor.Tensor {
-	if t == nil || s.Err != nil {
+	if t == nil {
 		return nil
 	}
-	return s.Reshape(s.Cast(t, self.DType().Compute()), t.Numel())
+	return s.AsShape(s.CastTo(t, self.DType().Compute()), t.Numel())
 }
 
 // normalizedShape returns an error unless last are the last sizes of self and the parameters have these sizes. It returns the number of rows, and the
@@ -76,19 +76,16 @@ type normalized struct {
 
 // write stores the updated running statistics: last, so that a failing call changes nothing.
 func (s *scope) write(n normalized) {
-	if n.moved.mean == nil || s.Err != nil {
+	if n.moved.mean == nil {
 		return
 	}
-	s.Copy(n.into.mean, n.moved.mean)
-	s.Copy(n.into.variance, n.moved.variance)
+	s.Copy(n.into.mean, n.moved.mean, false)
+	s.Copy(n.into.variance, n.moved.variance, false)
 }
 
 // groups normalizes groups of channels of each example. Parameters are in the dtype that is computed in.
 func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (n normalized) {
 	weight, bias = s.computed(weight, self), s.computed(bias, self)
-	if s.Err != nil {
-		return n
-	}
 	result, mean, rstd, variance, err := s.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 	return normalized{result: s.Track(result, err), mean: s.Track(mean, nil), rstd: s.Track(rstd, nil), variance: s.Track(variance, nil)}
 }
@@ -96,9 +93,6 @@ func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, chan
 // channels normalizes channels over the batch, by mean and rstd if they are not nil.
 func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (n normalized) {
 	weight, bias = s.computed(weight, self), s.computed(bias, self)
-	if s.Err != nil {
-		return n
-	}
 	result, mean, rstd, variance, err := s.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 	return normalized{result: s.Track(result, err), mean: s.Track(mean, nil), rstd: s.Track(rstd, nil), variance: s.Track(variance, nil)}
 }
@@ -107,7 +101,7 @@ func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps floa
 func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DType, sizes ...int64) (a, b, c *tensor.Tensor, err error) {
 	list := []*tensor.Tensor{result, n.mean, n.rstd}
 	for i, t := range list[1:] {
-		list[1+i] = s.view(s.C.Detach, s.Reshape(s.Cast(t, d), sizes...))
+		list[1+i] = s.Detach(s.AsShape(s.CastTo(t, d), sizes...))
 	}
 	s.write(n)
 	if list, err = s.ReturnAll(list); err != nil {
@@ -120,39 +114,36 @@ func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DTyp
 func NativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	const op = "native_layer_norm"
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	n := s.layers(self, last, weight, bias, eps)
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
 	first := self.Dim() - len(last)
 	return s.withStatistics(n.result, n, s.parameterDType(self, weight, bias), append(slices.Clone(self.Sizes()[:first]), slices.Repeat([]int64{1}, len(last))...)...)
 }
 
 // LayerNorm normalizes the last dimensions.
-func LayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+func LayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "layer_norm")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
 }
 
 // NnLayerNorm normalizes the last dimensions.
-func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_layer_norm")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
 }
 
 func (s *scope) layers(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (n normalized) {
 	rows, width, err := normalizedShape(s.Op, self, last, []string{"weight", "bias"}, weight, bias)
-	s.Fail(err)
-	s.Fail(floating(s.Op, self))
+	s.Check(err)
+	s.Check(floating(s.Op, self))
 	s.parameterDType(self, weight, bias)
 	return s.groups(self, weight, bias, rows, 1, width, eps, true, false)
 }
 
 // RmsNorm divides the last dimensions by the root of their mean square.
-func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
+func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (_ *tensor.Tensor, err error) {
 	const op = "rms_norm"
 	rows, width, err := normalizedShape(op, self, last, []string{"weight"}, weight)
 	if err != nil {
@@ -166,7 +157,7 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 		least = *eps
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if !self.DType().IsComplex() {
 		return s.result(nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false, false).result))
 	}
@@ -175,10 +166,10 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 		dims[i] = int64(self.Dim() - 1 - i)
 	}
 	square := s.Mul(self, self)
-	mean := s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, square, dims, true, dtype.None) })
-	y := s.Mul(self, s.Unary(c.Rsqrt, s.Add(mean, s.Float(least))))
+	mean := s.Mean(square, dims, true)
+	y := s.Mul(self, s.Rsqrt(s.Add(mean, s.FloatNumber(least))))
 	if weight != nil {
-		y = s.Cast(s.Mul(y, weight), self.DType())
+		y = s.CastTo(s.Mul(y, weight), self.DType())
 	}
 	return s.result(nil, y)
 }
@@ -186,7 +177,7 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 // vectors returns an error for parameters that have not n elements, one for each channel.
 func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
 	for i, t := range parameters {
-		if s.Err == nil && t != nil && t.Numel() != n {
+		if t != nil && t.Numel() != n {
 			s.Failf("%s must have %d elements, one for each channel, but has sizes %v", names[i], n, t.Sizes())
 		}
 	}
@@ -195,31 +186,28 @@ func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
 // NativeGroupNorm normalizes groups of channels, and returns their means and the reciprocals of their standard deviations too.
 func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	s := newScope(c, "native_group_norm")
-	defer s.Close()
+	defer s.Close(&err)
 	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
 		s.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span, self.Numel())
 	}
 	n := s.grouped(self, weight, bias, examples, channels, span, groups, eps)
-	if s.Err != nil {
-		return nil, nil, nil, s.Err
-	}
 	return s.withStatistics(s.laidLike(self, n.result), n, s.parameterDType(self, weight, bias), examples, groups)
 }
 
 // GroupNorm normalizes groups of channels.
-func GroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+func GroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "group_norm")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
 }
 
 // NnGroupNorm normalizes groups of channels, of which one has more than one element.
-func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_group_norm"
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if self.Numel() == groups && self.Dim() > 1 && self.Sizes()[0] == 1 {
-		s.Fail(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
+		s.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
 	}
 	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
 }
@@ -234,7 +222,7 @@ func (s *scope) ofExamples(self *tensor.Tensor, groups int64, weight, bias *tens
 }
 
 func (s *scope) grouped(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (n normalized) {
-	s.Fail(floating(s.Op, self))
+	s.Check(floating(s.Op, self))
 	switch {
 	case groups <= 0 || channels%groups != 0:
 		s.Failf("num_groups must be positive and divide the number of channels, %d, but is %d", channels, groups)
@@ -248,9 +236,6 @@ func (s *scope) grouped(self, weight, bias *tensor.Tensor, examples, channels, s
 	}
 	s.vectors(channels, []string{"weight", "bias"}, weight, bias)
 	s.parameterDType(self, weight, bias)
-	if s.Err != nil {
-		return n
-	}
 	return s.groups(self, weight, bias, examples, groups, channels/groups, eps, true, false)
 }
 
@@ -263,7 +248,7 @@ func rounding(d dtype.DType) string {
 }
 
 // NnLocalResponseNorm divides by a power of the mean square of neighbouring channels.
-func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
+func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, alpha, beta, k float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_local_response_norm"
 	switch {
 	case self.DType() != dtype.Int64 && !self.DType().IsFloatingPoint():
@@ -278,14 +263,14 @@ func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, al
 		return nil, status.Runtimef("%s: size must be less than 2^31, but is %d", op, size)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	pad := make([]int64, 2*(self.Dim()-1))
 	pad[len(pad)-2], pad[len(pad)-1] = size/2, (size-1)/2
 	square := s.Mul(self, self)
-	around := s.Step(func() (*tensor.Tensor, error) { return c.ConstantPadNd(square, pad, dtype.IntScalar(0)) })
-	windows := s.Step(func() (*tensor.Tensor, error) { return c.Unfold(around, 1, size, 1) })
-	sum, count := s.Sum(windows, -1), s.Int(size)
-	mean := s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, sum, count, rounding(self.DType())) })
-	by := s.Binary(c.Pow, s.Add(s.Mul(mean, s.Float(alpha)), s.Float(k)), s.Float(beta))
+	around := s.ConstantPadNd(square, pad, dtype.IntScalar(0))
+	windows := s.Unfold(around, 1, size, 1)
+	sum, count := s.Sum(windows, []int64{-1}, false), s.IntNumber(size)
+	mean := s.DivWith(sum, count, rounding(self.DType()))
+	by := s.Pow(s.Add(s.Mul(mean, s.FloatNumber(alpha)), s.FloatNumber(k)), s.FloatNumber(beta))
 	return s.result(nil, s.Div(self, by))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // NnPad pads the last dimensions with a constant, by reflection, by replication of the edges, or circularly.
-func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
+func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, value *float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_pad"
 	if err := checkPairs(op, self, pad); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	y := s.Step(func() (*tensor.Tensor, error) { return c.NnPadInside(self, pad, mode) })
+	defer s.Close(&err)
+	y := s.NnPadInside(self, pad, mode)
 	if mode != "circular" {
 		y = s.laidLike(self, y)
 	}
@@ -98,7 +98,7 @@ func (s *scope) bordered(t *tensor.Tensor, widths []int64, sign int64) *tensor.T
 	for i := range around {
 		around[i] *= sign
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.ConstantPadNd(t, around, dtype.IntScalar(0)) })
+	return s.ConstantPadNd(t, around, dtype.IntScalar(0))
 }
 
 // border is a part of a dimension that padding adds: where it begins, its width, and where the part that it continues begins.
@@ -146,41 +146,33 @@ func (b border) lines(mode string) []border {
 
 // NnPadInside copies self to the inside of the result and fills the borders from there. Cropped elements still count for reflection, but not for
 // circular padding.
-func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_pad")
-	defer s.Close()
-	if s.Fail(checkPairs(s.Op, self, pad)); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.Check(checkPairs(s.Op, self, pad))
 	added, cut := widths(pad)
 	cuts := slices.ContainsFunc(cut, func(v int64) bool { return v < 0 })
 	if cuts && mode == "circular" {
 		self = s.bordered(self, cut, 1)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	sizes := slices.Clone(self.Sizes())
 	for i, n := range added {
 		size, err := shape.Larger("nn_pad", sizes[len(sizes)-1-i/2], 1, n)
-		s.Fail(err)
+		s.Check(err)
 		sizes[len(sizes)-1-i/2] = size
 	}
-	y := s.Empty(self, self.DType(), sizes...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	y := s.EmptyBeside(self, self.DType(), sizes...)
 	parts := []*tensor.Tensor{y} // that have borders along more and more of the dimensions
 	for dim := self.Dim() - len(pad)/2; dim < self.Dim(); dim++ {
 		parts = append(parts, s.Narrow(parts[len(parts)-1], int64(dim), added[2*(self.Dim()-1-dim)], self.Sizes()[dim]))
 	}
-	s.Copy(parts[len(parts)-1], self)
+	s.Copy(parts[len(parts)-1], self, false)
 	for i, part := range slices.Backward(parts[:len(parts)-1]) {
 		dim := self.Dim() - len(pad)/2 + i
 		before, after := added[2*(self.Dim()-1-dim)], added[2*(self.Dim()-1-dim)+1]
 		for _, whole := range bordersOf(mode, self.Sizes()[dim], before, after) {
 			for _, b := range whole.lines(mode) {
-				s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b))
+				s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b), false)
 			}
 		}
 	}
@@ -197,7 +189,7 @@ func (s *scope) continued(y *tensor.Tensor, mode string, dim int64, b border) *t
 		return s.Narrow(y, dim, b.from, 1)
 	case mode == "reflect" && b.width > 1:
 		mirrored := s.Narrow(y, dim, b.from, b.width)
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(mirrored, []int64{dim}) })
+		return s.Flip(mirrored, dim)
 	}
 	return s.Narrow(y, dim, b.from, b.width)
 }
@@ -211,19 +203,17 @@ func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 		width, given = 1, s.sumOut(given, []int64{dim}, y.DType())
 	case "reflect":
 		turned := given
-		given = s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(turned, []int64{dim}) })
+		given = s.Flip(turned, dim)
 	}
 	to := s.Narrow(y, dim, b.from, width)
-	s.Do(func() error { _, err := s.C.Add(to, to, given, one); return err })
+	s.CheckWritten(s.C.Add(to, to, given, one))
 }
 
 // NnPadGradient sums the gradients of the padded tensor at the elements that they were copied from.
-func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode string) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_pad")
-	defer s.Close()
-	if s.Fail(checkPairs(s.Op, given, pad)); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.Check(checkPairs(s.Op, given, pad))
 	added, cut := widths(pad)
 	y := given
 	if mode != "circular" {
@@ -231,9 +221,6 @@ func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode s
 	}
 	y = s.copied(y)
 	for i := range len(pad) / 2 {
-		if s.Err != nil {
-			break
-		}
 		dim, before, after := y.Dim()-1-i, added[2*i], added[2*i+1]
 		size := y.Sizes()[dim]
 		if before > size || after > size-before {
@@ -246,7 +233,7 @@ func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode s
 		}
 		y = s.Narrow(y, int64(dim), before, n)
 	}
-	y = s.Contiguous(y)
+	y = s.AsContiguous(y)
 	if mode == "circular" {
 		y = s.bordered(y, cut, -1)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -102,115 +101,100 @@ func NnLpPool3d(c dispatch.Context, self *tensor.Tensor, p float64, kernel, stri
 	return lpPool(c, "nn_lp_pool3d", 3, self, p, kernel, stride, ceil)
 }
 
-func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (_ *tensor.Tensor, err error) {
 	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
-	defer p.Close()
+	defer p.Close(&err)
 	images := p.images(self)
 	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // the backward pass needs the indices
 		values, places, err := p.largest(self, images)
 		p.Track(places, err)
 		return p.result(nil, p.Track(values, err))
 	}
-	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
-		return c.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
-	})))
+	return p.result(nil, p.alone(self, p.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)))
 }
 
 func maxPoolPlaces(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
-	defer p.Close()
+	defer p.Close(&err)
 	return p.largest(self, p.images(self))
 }
 
 // largest returns the largest elements and their indices.
 func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.Tensor, err error) {
 	images = p.rows(images)
-	p.Do(func() (err error) {
-		values, indices, err = p.C.NnLargestPlaces(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
-		values, indices = p.Track(values, err), p.Track(indices, err)
-		return err
-	})
+	values, indices = p.NnLargestPlaces(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
 	return p.ReturnBoth(p.alone(self, values), p.alone(self, indices))
 }
 
-func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (_ *tensor.Tensor, err error) {
 	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
-	defer p.Close()
+	defer p.Close(&err)
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
 	}
 	images := p.rows(p.images(self))
-	return p.result(out, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
-		return c.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)
-	})))
+	return p.result(out, p.alone(self, p.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)))
 }
 
-func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (_ *tensor.Tensor, err error) {
 	p := pooling{scope: newScope(c, op), n: n, sizes: sizes}
-	defer p.Close()
-	p.Fail(floating(op, self))
+	defer p.Close(&err)
+	p.Check(floating(op, self))
 	first := self.Dim() - n
 	if n == 3 {
 		first = 1
 	}
 	images := p.adaptive(self, first)
-	if p.Err == nil && !slices.ContainsFunc(p.sizes, func(n int64) bool { return n != 1 }) {
+	if !slices.ContainsFunc(p.sizes, func(n int64) bool { return n != 1 }) {
 		var dims []int64
 		for d := range n {
 			dims = append(dims, int64(d-n))
 		}
-		mean := p.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, self, dims, true, dtype.None) })
+		mean := p.Mean(self, dims, true)
 		return p.result(nil, p.laidLike(self, mean))
 	}
 	images = p.rows(images)
-	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
-		return c.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)
-	})))
+	return p.result(nil, p.alone(self, p.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)))
 }
 
 func adaptiveMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	p := pooling{scope: newScope(c, op), n: n, sizes: sizes}
-	defer p.Close()
+	defer p.Close(&err)
 	return p.largest(self, p.adaptive(self, 1))
 }
 
 // lpPool returns a root of means of powers times the number of elements that windows have.
-func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if power == 0 {
 		return nil, status.Valuef("%s: norm_type must not be 0", op)
 	}
 	if math.IsInf(power, 0) {
-		size := s.Unary(c.Abs, self)
+		size := s.Abs(self)
 		if power < 0 {
 			size = s.negative(size)
 		}
-		size = s.Step(func() (*tensor.Tensor, error) { return maxPool(c, op, n, size, kernel, stride, nil, nil, ceil) })
+		size = s.Track(maxPool(c, op, n, size, kernel, stride, nil, nil, ceil))
 		if power < 0 {
 			size = s.negative(size)
 		}
 		return s.result(nil, size)
 	}
-	powers := s.Binary(c.Pow, self, s.Float(power))
-	means := s.Step(func() (*tensor.Tensor, error) {
-		return avgPool(c, op, n, nil, powers, kernel, stride, nil, ceil, true, ops.NoInt)
-	})
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	powers := s.Pow(self, s.FloatNumber(power))
+	means := s.Track(avgPool(c, op, n, nil, powers, kernel, stride, nil, ceil, true, ops.NoInt))
 	taps := 1.0
 	for i := range n {
 		taps *= float64(kernel[i%len(kernel)])
 	}
 	// The root has no derivative at 0: the gradient there is 0.
-	sums := s.Mul(means, s.Float(taps))
-	none := s.Binary(c.Eq, sums, s.Float(0))
+	sums := s.Mul(means, s.FloatNumber(taps))
+	none := s.Eq(sums, s.FloatNumber(0))
 	put := func(t *tensor.Tensor, value float64) *tensor.Tensor {
-		v := s.Float(value)
-		return s.Step(func() (*tensor.Tensor, error) { return c.Where(nil, none, v, t) })
+		v := s.FloatNumber(value)
+		return s.Where(none, v, t)
 	}
-	roots := s.Binary(c.Pow, put(sums, 1), s.Float(1/power))
+	roots := s.Pow(put(sums, 1), s.FloatNumber(1/power))
 	return s.result(nil, put(roots, math.Pow(0, 1/power)))
 }
 
@@ -230,9 +214,6 @@ type pooling struct {
 func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 	p.expand()
 	images := p.batched(self)
-	if p.Err != nil {
-		return nil
-	}
 	p.sizes = make([]int64, p.n)
 	for i := range p.n {
 		size, taps, stride, padding := self.Sizes()[self.Dim()-p.n+i], p.kernel[i], p.stride[i], p.padding[i]
@@ -315,12 +296,9 @@ func (p *pooling) batched(self *tensor.Tensor) *tensor.Tensor {
 
 // batchedFrom is batched where the dimensions before the first may have no elements.
 func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
-	if p.Err != nil {
-		return nil
-	}
 	dim := self.Dim()
 	if p.counted && dim <= p.n {
-		p.Fail(status.Indexf("%s: dimension out of range (expected to be in range of [%d, %d], but got %d): input must have %d or %d dimensions", p.Op, -max(dim, 1), max(dim, 1)-1, -p.n-1, p.n+1, p.n+2))
+		p.Check(status.Indexf("%s: dimension out of range (expected to be in range of [%d, %d], but got %d): input must have %d or %d dimensions", p.Op, -max(dim, 1), max(dim, 1)-1, -p.n-1, p.n+1, p.n+2))
 		return nil
 	}
 	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[first:], 0) {
@@ -331,7 +309,7 @@ func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 	if dim == p.n+1 {
 		images = p.Unsqueeze(self, 0)
 	}
-	if p.Err == nil && (p.n == 2 && images == self || p.n == 3 && p.volumes) {
+	if p.n == 2 && images == self || p.n == 3 && p.volumes {
 		p.format = shape.SuggestFormat(images.Sizes(), images.Strides())
 	}
 	return images
@@ -339,7 +317,7 @@ func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 
 // rows takes signals as images of one row where their channels are adjacent, for which images have a format.
 func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
-	if p.Err != nil || p.n != 1 {
+	if p.n != 1 {
 		return signals
 	}
 	sizes, strides := signals.Sizes(), signals.Strides()
@@ -362,10 +340,10 @@ func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
 // alone returns t without the dimensions that self does not have.
 func (p *pooling) alone(self, t *tensor.Tensor) *tensor.Tensor {
 	if p.row {
-		t = p.Step(func() (*tensor.Tensor, error) { return p.C.SqueezeDim(nil, t, 2) })
+		t = p.SqueezeDim(t, 2)
 	}
-	if p.Err != nil || self.Dim() == p.n+2 {
+	if self.Dim() == p.n+2 {
 		return t
 	}
-	return p.Step(func() (*tensor.Tensor, error) { return p.C.SqueezeDim(nil, t, 0) })
+	return p.SqueezeDim(t, 0)
 }

@@ -23,7 +23,7 @@ func Nanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, k
 	return quantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
 }
 
-func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (*tensor.Tensor, error) {
+func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (_ *tensor.Tensor, err error) {
 	d := self.DType()
 	switch {
 	case d != dtype.Float32 && d != dtype.Float64:
@@ -42,25 +42,22 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 		return nil, err
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	fractions := s.Cast(s.Reshape(q, q.Numel()), d)
+	defer s.Close(&err)
+	fractions := s.CastTo(s.AsShape(q, q.Numel()), d)
 	if err := s.checkFractions(fractions); err != nil {
 		return nil, err
 	}
 	if q.IsWrappedNumber() {
-		fractions = s.Track(c.ToOptions(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve))
+		fractions = s.ToOptionsWith(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve)
 	}
 	// The elements that are ranked together are the last dimension of rows.
 	order, kept := outside(self, mask)
 	n := self.Numel() / shape.Product(kept)
 	rows := self
 	if !dim.IsNone() && self.Dim() > 0 {
-		rows = s.Permute(self, append(order, int64(slices.Index(mask, true)))...)
+		rows = s.ReorderDims(self, append(order, int64(slices.Index(mask, true)))...)
 	}
-	rows = s.Reshape(rows, append(slices.Clone(kept), n)...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	rows = s.AsShape(rows, append(slices.Clone(kept), n)...)
 	values := s.ranked(rows, fractions, interpolation, skipNaN)
 	sizes := kept
 	if keepdim {
@@ -71,15 +68,12 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 			}
 		}
 	}
-	values = s.Reshape(values, append(slices.Clone(sizes), q.Numel())...)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	values = s.AsShape(values, append(slices.Clone(sizes), q.Numel())...)
 	last := values.Dim() - 1
 	if q.Dim() == 0 {
 		return s.result(out, s.Select(values, int64(last), 0))
 	}
-	return s.result(out, s.Track(c.Movedim(values, int64(last), 0)))
+	return s.result(out, s.Movedim(values, int64(last), 0))
 }
 
 // reduced lists dim, none for all.
@@ -92,19 +86,19 @@ func reduced(dim ops.Int) []int64 {
 
 // checkFractions returns an error for fractions outside of [0, 1].
 func (s *scope) checkFractions(q *tensor.Tensor) error {
-	if s.Err != nil || q.Numel() == 0 {
-		return s.Err
+	if q.Numel() == 0 {
+		return nil
 	}
 	least, most := q, q
 	if q.Numel() > 1 {
-		least, most = s.Unary(s.C.Min, q), s.Unary(s.C.Max, q)
+		least, most = s.Min(q), s.Max(q)
 	}
 	for _, bound := range []*tensor.Tensor{least, most} {
-		if f, known := s.Value(bound); known && !(f.F >= 0 && f.F <= 1) {
+		if f, known := s.ReadElement(bound); known && !(f.F >= 0 && f.F <= 1) {
 			return status.Runtimef("%s: q must be in the range [0, 1] but got %v", s.Op, f.F)
 		}
 	}
-	return s.Err
+	return nil
 }
 
 // ranked returns the quantiles of the last dimension of rows, in its place.
@@ -114,57 +108,43 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	sorted, indices, err := s.C.Sort(nil, nil, rows, int64(last), false)
 	s.Track(sorted, err)
 	s.Track(indices, nil)
-	missing := s.view(s.C.Isnan, rows)
-	if s.Err != nil {
-		return nil
-	}
+	missing := s.Isnan(rows)
 	// The rank of a fraction among the counted elements: all of them, or those that are not NaN. NaNs are sorted last, so that in a row with NaN
 	// every rank is the last if all are counted.
-	nans := s.Track(s.C.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
+	nans := s.SumWith(missing, []int64{int64(last)}, true, dtype.Int64)
 	top := s.Number(dtype.IntScalar(n - 1))
 	var ranks *tensor.Tensor
 	if skipNaN {
-		ranks = s.Mul(fractions, s.Binary(s.C.ClampMin, s.Sub(top, nans), s.Number(dtype.IntScalar(0))))
+		ranks = s.Mul(fractions, s.ClampMin(s.Sub(top, nans), s.Number(dtype.IntScalar(0))))
 	} else {
-		spoilt := s.Binary(s.C.Ne, nans, s.Number(dtype.IntScalar(0)))
-		ranks = s.Where(spoilt, s.Float(float64(n-1)), s.Mul(fractions, top))
+		spoilt := s.Ne(nans, s.Number(dtype.IntScalar(0)))
+		ranks = s.Where(spoilt, s.FloatNumber(float64(n-1)), s.Mul(fractions, top))
 	}
 	switch {
-	case s.Err != nil:
-		return nil
 	case interpolation == "lower":
-		ranks = s.Unary(s.C.Floor, ranks)
+		ranks = s.Floor(ranks)
 	case interpolation == "higher":
-		ranks = s.Unary(s.C.Ceil, ranks)
+		ranks = s.Ceil(ranks)
 	case interpolation == "nearest":
-		ranks = s.Track(s.C.Round(nil, ranks, 0))
-	}
-	if s.Err != nil {
-		return nil
+		ranks = s.Round(ranks)
 	}
 	sizes := append(slices.Clone(rows.Sizes()[:last]), fractions.Numel())
 	at := func(ranks *tensor.Tensor) *tensor.Tensor {
-		index := s.Expand(s.Cast(ranks, dtype.Int64), sizes...)
-		if s.Err != nil {
-			return nil
-		}
-		return s.Track(s.C.Gather(nil, sorted, int64(last), index, false))
+		index := s.Expand(s.CastTo(ranks, dtype.Int64), sizes...)
+		return s.Gather(sorted, int64(last), index)
 	}
 	if interpolation != "linear" && interpolation != "midpoint" {
 		return at(ranks)
 	}
-	below := s.Unary(s.C.Floor, ranks)
-	weight := s.Float(0.5)
+	below := s.Floor(ranks)
+	weight := s.FloatNumber(0.5)
 	if interpolation == "linear" {
-		weight = s.Expand(s.Cast(s.Sub(ranks, below), d), sizes...)
+		weight = s.Expand(s.CastTo(s.Sub(ranks, below), d), sizes...)
 	}
-	above := s.Unary(s.C.Ceil, ranks)
+	above := s.Ceil(ranks)
 	low, high := at(below), at(above)
-	if s.Err != nil {
-		return nil
-	}
-	made := s.Track(s.C.Lerp(nil, low, high, weight))
+	made := s.Lerp(low, high, weight)
 	// Next to an infinite value the distance is infinite or NaN; the result is then that of a weighted mean.
-	mean := s.Where(s.Binary(s.C.Eq, low, high), low, s.Add(low, high))
-	return s.Where(s.view(s.C.Isnan, made), mean, made)
+	mean := s.Where(s.Eq(low, high), low, s.Add(low, high))
+	return s.Where(s.Isnan(made), mean, made)
 }

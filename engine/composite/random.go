@@ -13,7 +13,7 @@ import (
 )
 
 // NormalTensors draws normal values, each with its mean and standard deviation: standard normals, scaled and shifted.
-func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.Generator) (_ *tensor.Tensor, err error) {
 	const op = "normal"
 	sizes, err := tensoriter.Shape(op, mean, std)
 	if err != nil {
@@ -30,11 +30,11 @@ func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.
 		return nil, status.NotImplementedf("%s: expected mean and std to be floating-point, but they are %v and %v", op, mean.DType(), std.DType())
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	dev, err := tensoriter.Device(op, mean, std)
-	s.Fail(err)
+	s.Check(err)
 	if std.Behind().Numel() > 0 {
-		if low, known := s.Value(s.Unary(c.Min, std.Behind())); known && !(low.Float() >= 0) {
+		if low, known := s.ReadElement(s.Min(std.Behind())); known && !(low.Float() >= 0) {
 			return nil, status.Runtimef("%s: expected all elements of std >= 0.0, but got %v", op, low)
 		}
 	}
@@ -42,28 +42,18 @@ func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.
 		d = out.DType()
 	}
 	if c.Level() != nil { // a factory draws for each batch element of vmap; its results are not written to
-		standard := s.Step(func() (*tensor.Tensor, error) {
-			return c.NormalSize(nil, 0, 1, sizes, g, d, tensor.NoLayout, dev)
-		})
+		standard := s.NormalSizeWith(0, 1, sizes, g, d, tensor.NoLayout, dev)
 		return s.result(out, s.Add(s.Mul(standard, std), mean))
 	}
-	t := s.Step(func() (*tensor.Tensor, error) {
-		return c.EmptyStrided(sizes, drawnAs(out, sizes), d, tensor.NoLayout, dev)
-	})
-	s.Do(func() error { return c.FillNormal(t, 0, 1, g) })
-	if s.Err == nil {
-		_, err := c.Mul(t, t, std)
-		s.Fail(err)
-	}
-	if s.Err == nil {
-		_, err := c.Add(t, t, mean, dtype.IntScalar(1))
-		s.Fail(err)
-	}
+	t := s.EmptyStridedWith(sizes, drawnAs(out, sizes), d, tensor.NoLayout, dev)
+	s.FillNormalWith(t, 0, 1, g)
+	s.CheckWritten(c.Mul(t, t, std))
+	s.CheckWritten(c.Add(t, t, mean, dtype.IntScalar(1)))
 	return s.result(out, t)
 }
 
 // SampleDirichlet draws gamma random numbers in float64, which concentrations near 0 need, and divides them by their sums.
-func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (_ *tensor.Tensor, err error) {
 	const op = "_sample_dirichlet"
 	d := self.DType()
 	if !d.IsFloatingPoint() {
@@ -73,15 +63,13 @@ func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generato
 		return nil, status.Runtimef("%s: expected concentration of shape (..., K), but got a 0-dim tensor", op)
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	wide := s.Cast(self, dtype.Float64)
-	gammas := s.Step(func() (*tensor.Tensor, error) { return c.StandardGamma(wide, g) })
-	sums := s.Step(func() (*tensor.Tensor, error) { return c.Sum(nil, gammas, []int64{-1}, true, dtype.None) })
+	defer s.Close(&err)
+	wide := s.CastTo(self, dtype.Float64)
+	gammas := s.StandardGamma(wide, g)
+	sums := s.Sum(gammas, []int64{-1}, true)
 	parts := s.Div(gammas, sums)
-	parts = s.Step(func() (*tensor.Tensor, error) {
-		return c.Clamp(nil, parts, dtype.FloatScalar(d.SmallestNormal()), dtype.FloatScalar(1-d.Epsilon()/2))
-	})
-	return s.result(nil, s.Cast(parts, d))
+	parts = s.Clamp(parts, dtype.FloatScalar(d.SmallestNormal()), dtype.FloatScalar(1-d.Epsilon()/2))
+	return s.result(nil, s.CastTo(parts, d))
 }
 
 // drawnAs returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently from others, so

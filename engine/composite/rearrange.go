@@ -25,9 +25,9 @@ func Tile(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 
 // RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. The result is a copy of the tensor with one
 // dimension more, in which it is expanded; sparse tensors have no such views.
-func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "repeat_interleave")
-	defer s.Close()
+	defer s.Close(&err)
 	if repeats < 0 {
 		return nil, status.Runtimef("%s: repeats must be non-negative, got %d", s.Op, repeats)
 	}
@@ -36,8 +36,8 @@ func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64
 		if backend.Known(self) {
 			on = self.Device()
 		}
-		times := s.Track(c.Full(nil, []int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on))
-		return s.Last(func() (*tensor.Tensor, error) { return c.RepeatInterleaveTensor(self, times, dim, outputSize) })
+		times := s.FullWith([]int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on)
+		return s.ReturnNew(c.RepeatInterleaveTensor(self, times, dim, outputSize))
 	}
 	self, at, err := s.lined(self, dim)
 	if err != nil {
@@ -51,18 +51,18 @@ func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64
 	case !outputSize.IsNone() && int64(outputSize) != int64(total):
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", s.Op, int64(outputSize), int64(total))
 	}
-	wide := s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Unsqueeze(nil, t, int64(at+1)) }, self)
+	wide := s.Unsqueeze(self, int64(at+1))
 	wide = s.Expand(wide, slices.Insert(sizes, at+1, repeats)...)
-	copied := s.Step(func() (*tensor.Tensor, error) { return c.Clone(wide, shape.Contiguous) })
+	copied := s.CloneWith(wide, shape.Contiguous)
 	sizes = slices.Clone(self.Sizes())
 	sizes[at] = int64(total)
-	return s.Last(func() (*tensor.Tensor, error) { return c.View(copied, sizes) })
+	return s.ReturnNew(c.View(copied, sizes))
 }
 
 // lined returns a tensor and its repeated dimension, by default that of the flattened tensor.
 func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, error) {
 	if dim.IsNone() {
-		return s.Reshape(self, self.Numel()), 0, s.Err
+		return s.AsShape(self, self.Numel()), 0, nil
 	}
 	at, err := shape.WrapDim(s.Op, int64(dim), self.Dim())
 	if err == nil && self.Dim() == 0 {
@@ -72,26 +72,23 @@ func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, er
 }
 
 // RepeatInterleaveTensor repeats every element of a dimension by the counts in the vector repeats.
-func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
+func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (_ *tensor.Tensor, err error) {
 	const op = "repeat_interleave"
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	from, d, err := s.lined(self, dim)
 	if err != nil {
 		return nil, err
 	}
 	n, times := from.Sizes()[d], repeats
 	if repeats.Numel() == 1 && repeats.Dim() < 2 {
-		times = s.Expand(s.Reshape(repeats, 1), n)
+		times = s.Expand(s.AsShape(repeats, 1), n)
 	}
-	if s.Err == nil && (times.Dim() != 1 || times.Sizes()[0] != n) {
+	if times.Dim() != 1 || times.Sizes()[0] != n {
 		return nil, status.Runtimef("%s: repeats must have the same size as input along dim, but got repeats of shape %v and size %d along dim %d", op, repeats.Sizes(), n, d)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	index := s.Track(c.RepeatInterleave(times, outputSize))
-	return s.Last(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, from, int64(d), index) })
+	index := s.RepeatInterleaveWith(times, outputSize)
+	return s.ReturnNew(c.IndexSelect(nil, from, int64(d), index))
 }
 
 // reversed returns self with the order of positions in dims reversed.
@@ -117,7 +114,7 @@ func Flipud(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Rot90 turns the plane of two dimensions by k quarters.
-func Rot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tensor, error) {
+func Rot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (_ *tensor.Tensor, err error) {
 	const op = "rot90"
 	switch {
 	case len(dims) != 2:
@@ -135,9 +132,9 @@ func Rot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (*ten
 			turned = dims[:1]
 		}
 		s := newScope(c, op)
-		defer s.Close()
-		flipped := s.Track(c.Flip(self, turned))
-		return s.Last(func() (*tensor.Tensor, error) { return c.Transpose(nil, flipped, dims[0], dims[1]) })
+		defer s.Close(&err)
+		flipped := s.Flip(self, turned...)
+		return s.ReturnNew(c.Transpose(nil, flipped, dims[0], dims[1]))
 	case 2:
 		return reversed(c, op, self, dims...)
 	}
@@ -145,7 +142,7 @@ func Rot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (*ten
 }
 
 // SumToSize adds up dimensions until self has a shape that broadcasts to its own.
-func SumToSize(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+func SumToSize(c dispatch.Context, self *tensor.Tensor, size []int64) (_ *tensor.Tensor, err error) {
 	const op = "sum_to_size"
 	if !shape.ExpandsTo(size, self.Sizes()) {
 		return nil, status.Runtimef("%s: size %v is not expandable to size %v", op, size, self.Sizes())
@@ -158,9 +155,9 @@ func SumToSize(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.T
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if len(size) == 0 {
-		return s.result(nil, s.Sum(self))
+		return s.result(nil, s.Sum(self, nil, false))
 	}
-	return s.result(nil, s.Reshape(s.sumOut(self, dims, dtype.None), size...))
+	return s.result(nil, s.AsShape(s.sumOut(self, dims, dtype.None), size...))
 }

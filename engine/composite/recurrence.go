@@ -34,16 +34,18 @@ type network struct {
 	params               []*tensor.Tensor
 }
 
-// recurring begins a call of a stack of layers.
-func recurring(c dispatch.Context, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
-	n := &network{scope: newScope(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
-	if layers < 1 {
-		n.Failf("num_layers must be positive, but is %d", layers)
+func newNetwork(c dispatch.Context, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
+	return &network{scope: newScope(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
+}
+
+// checkArguments rejects a number of layers and a probability out of range.
+func (n *network) checkArguments() {
+	if n.layers < 1 {
+		n.Failf("num_layers must be positive, but is %d", n.layers)
 	}
-	if !(dropout >= 0 && dropout <= 1) {
-		n.Failf("dropout must be from 0 to 1, but is %v", dropout)
+	if !(n.dropout >= 0 && n.dropout <= 1) {
+		n.Failf("dropout must be from 0 to 1, but is %v", n.dropout)
 	}
-	return n
 }
 
 // directions returns the number of directions of each layer.
@@ -74,9 +76,6 @@ type weights struct{ input, state, inputBias, stateBias, projection *tensor.Tens
 
 // weightsOf returns those of each layer and direction, in turn.
 func (n *network) weightsOf(begin states) []weights {
-	if n.Err != nil {
-		return nil
-	}
 	each := int64(2)
 	if n.biases {
 		each = 4
@@ -106,14 +105,14 @@ func (n *network) weightsOf(begin states) []weights {
 
 // fits returns an error for tensors that are not of one dtype and device, and states of other sizes than (layers and directions, sequences, any).
 func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
-	n.Fail(floating(n.Op, data))
+	n.Check(floating(n.Op, data))
 	for _, t := range append([]*tensor.Tensor{begin.h, begin.c}, n.params...) {
-		if n.Err == nil && t != nil && (t.DType() != data.DType() || t.Device() != data.Device()) {
+		if t != nil && (t.DType() != data.DType() || t.Device() != data.Device()) {
 			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", data.DType(), data.Device(), t.DType(), t.Device())
 		}
 	}
 	for i, t := range []*tensor.Tensor{begin.h, begin.c} {
-		if want := []int64{shape.Times(n.layers, n.directions()), sequences}; n.Err == nil && t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
+		if want := []int64{shape.Times(n.layers, n.directions()), sequences}; t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
 			n.Failf("%s must have shape (layers * directions, batch, hidden) with the first sizes %d and %d, but has %v", []string{"hx", "the cells of hx"}[i], want[0], want[1], t.Sizes())
 		}
 	}
@@ -121,34 +120,22 @@ func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
 
 // padded runs the layers on sequences of one length, whose steps dimension 0 counts, or with batchFirst dimension 1.
 func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (output *tensor.Tensor, end states) {
-	if n.Err == nil && input.Dim() != 3 {
+	if input.Dim() != 3 {
 		n.Failf("input must have shape (steps, batch, features), but has sizes %v", input.Sizes())
 	}
-	if n.Err != nil {
-		return nil, end
-	}
 	if batchFirst {
-		input = n.Permute(input, 1, 0, 2)
-	}
-	if n.Err != nil {
-		return nil, end
+		input = n.ReorderDims(input, 1, 0, 2)
 	}
 	steps, sequences := input.Sizes()[0], input.Sizes()[1]
 	if steps == 0 || steps > mostSteps {
 		n.Failf("Expected sequence length to be larger than 0 in RNN, and at most %d, but input has sizes %v", mostSteps, input.Sizes())
 	}
 	n.fits(input, begin, sequences)
-	if n.Err != nil {
-		return nil, end
-	}
 	n.batches = slices.Repeat([]int64{sequences}, int(steps))
-	output, end = n.run(n.Reshape(input, shape.Times(steps, sequences), input.Sizes()[2]), begin)
-	if n.Err != nil {
-		return nil, end
-	}
-	output = n.Reshape(output, steps, sequences, output.Sizes()[1])
+	output, end = n.run(n.AsShape(input, shape.Times(steps, sequences), input.Sizes()[2]), begin)
+	output = n.AsShape(output, steps, sequences, output.Sizes()[1])
 	if batchFirst {
-		output = n.Permute(output, 1, 0, 2)
+		output = n.ReorderDims(output, 1, 0, 2)
 	}
 	return output, end
 }
@@ -157,11 +144,8 @@ func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (o
 func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
 	var rows int64
 	n.batches, rows = n.falling(batchSizes, "batch_sizes")
-	if n.Err == nil && (data.Dim() != 2 || len(n.batches) == 0 || data.Sizes()[0] != rows) {
+	if data.Dim() != 2 || len(n.batches) == 0 || data.Sizes()[0] != rows {
 		n.Failf("data must be a matrix with sum(batch_sizes) = %d rows, but has sizes %v", rows, data.Sizes())
-	}
-	if n.Err != nil {
-		return nil, end
 	}
 	n.fits(data, begin, n.batches[0])
 	return n.run(data, begin)
@@ -170,9 +154,6 @@ func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output 
 // run runs the layers on rows of steps. 16-bit numbers are computed with in float32.
 func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
 	all := n.weightsOf(begin)
-	if n.Err != nil {
-		return nil, end
-	}
 	width, units := begin.widths(2)
 	for i, w := range all { // before any layer draws numbers for dropout
 		features := data.Sizes()[1]
@@ -181,14 +162,11 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 		}
 		n.checked(features, width, units, w)
 	}
-	if n.Err != nil {
-		return nil, end
-	}
 	d := data.DType()
 	wide := d.Compute()
 	n.plain = n.C.Plain(append([]*tensor.Tensor{data, begin.h, begin.c}, n.params...)...)
-	output = n.Cast(data, wide)
-	begin = states{n.Cast(begin.h, wide), n.wide(begin.c, wide)}
+	output = n.CastTo(data, wide)
+	begin = states{n.CastTo(begin.h, wide), n.wide(begin.c, wide)}
 	var hidden, cells []*tensor.Tensor
 	for layer := range n.layers {
 		var made []*tensor.Tensor
@@ -199,33 +177,31 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 			made, hidden, cells = append(made, y), append(hidden, last.h), append(cells, last.c)
 		}
 		if output = made[0]; n.twice {
-			output = n.Cat(1, made...)
+			output = n.Cat(made, 1)
 			n.release(made...)
 		}
 		n.release(input)
 		if n.train && n.dropout > 0 && layer < n.layers-1 {
 			whole := output
-			output = n.Step(func() (*tensor.Tensor, error) { return n.C.Dropout(nil, whole, n.dropout, true, nil) })
+			output = n.Dropout(whole, n.dropout, true)
 			n.release(whole)
 		}
 	}
-	end.h = n.Cast(n.Stack(hidden...), d)
+	end.h = n.CastTo(n.Stack(hidden, 0), d)
 	if n.cells == "lstm" {
-		end.c = n.Cast(n.Stack(cells...), d)
+		end.c = n.CastTo(n.Stack(cells, 0), d)
 	}
-	if n.Err == nil && d == wide && !n.twice && output.Keys()&tensor.Gradient != 0 && n.C.Recording() {
+	if d == wide && !n.twice && output.Keys()&tensor.Gradient != 0 && n.C.Recording() {
 		kept := output // which a gradient reads again, whatever becomes of the result
-		output = n.Step(func() (*tensor.Tensor, error) { return n.C.Clone(kept, shape.Contiguous) })
+		output = n.CloneWith(kept, shape.Contiguous)
 	}
-	return n.Cast(output, d), end
+	return n.CastTo(output, d), end
 }
 
 // release releases the temporaries of a layer before those of the next one are made. Autograd has references to those that it needs.
 func (n *network) release(list ...*tensor.Tensor) {
 	for _, t := range list {
-		if n.Err == nil {
-			n.Drop(t)
-		}
+		n.Drop(t)
 	}
 }
 
@@ -233,7 +209,7 @@ func (s *scope) wide(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	return s.Cast(t, d)
+	return s.CastTo(t, d)
 }
 
 // wide returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that, and no transform or
@@ -267,12 +243,9 @@ func (s states) at(n *network, i int64) (own states) {
 // layer runs the cells of a layer in one direction: the products of all inputs are one product.
 func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bool) (output *tensor.Tensor, end states) {
 	x, bias := n.inputs(data, begin, w)
-	if n.Err != nil {
-		return nil, end
-	}
 	if w.projection != nil {
 		h, hn, cn, err := n.C.NnRecurrenceSteps(x, begin.h, begin.c, w.state, bias, w.projection, n.batches, reverse, n.cells)
-		n.Fail(err)
+		n.Check(err)
 		n.release(x)
 		return n.Track(h, nil), states{n.Track(hn, nil), n.Track(cn, nil)}
 	}
@@ -285,10 +258,7 @@ func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bo
 
 // inputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of the states.
 func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
-	if n.Err != nil {
-		return nil, nil
-	}
-	turned := n.Permute(w.input, 1, 0)
+	turned := n.ReorderDims(w.input, 1, 0)
 	if w.inputBias == nil && w.stateBias == nil {
 		return n.matmul(data, turned), nil
 	}
@@ -304,12 +274,12 @@ func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, state
 	if bias == nil {
 		return n.matmul(data, turned), stateBias
 	}
-	return n.Step(func() (*tensor.Tensor, error) { return n.C.Addmm(nil, bias, data, turned, one, one) }), stateBias
+	return n.AddmmWith(bias, data, turned, one, one), stateBias
 }
 
 // checked returns an error for parameters with sizes that do not match the states.
 func (n *network) checked(features, width, units int64, w weights) {
-	if n.Err == nil && w.projection == nil && width != units {
+	if w.projection == nil && width != units {
 		n.Failf("hidden and cell states must have the same sizes, but those of hx have %d and %d units", width, units)
 	}
 	gates := shape.Times(gatesOf(n.cells), units)
@@ -321,7 +291,7 @@ func (n *network) checked(features, width, units int64, w weights) {
 }
 
 func (n *network) sized(name string, t *tensor.Tensor, sizes ...int64) {
-	if n.Err == nil && t != nil && !slices.Equal(t.Sizes(), sizes) {
+	if t != nil && !slices.Equal(t.Sizes(), sizes) {
 		n.Failf("%s must have sizes %v for this input and state, but has %v", name, sizes, t.Sizes())
 	}
 }
@@ -342,92 +312,92 @@ func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, e
 
 // Lstm runs layers of long short-term memory.
 func Lstm(c dispatch.Context, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
-	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.three(n.padded(input, n.ofList(hx), batchFirst))
 }
 
 // LstmData is Lstm for packed sequences.
 func LstmData(c dispatch.Context, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
-	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.three(n.packed(data, batchSizes, n.ofList(hx)))
 }
 
 // Gru runs layers of gated recurrent units.
 func Gru(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
-	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "gru", "gru", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // GruData is Gru for packed sequences.
 func GruData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
-	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "gru", "gru", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
 // RnnTanh runs layers whose states are hyperbolic tangents.
 func RnnTanh(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
-	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // RnnTanhData is RnnTanh for packed sequences.
 func RnnTanhData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
-	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
 // RnnRelu applies recurrent layers with relu.
 func RnnRelu(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
-	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
 // RnnReluData is RnnRelu for packed sequences.
 func RnnReluData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
-	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
-	defer n.Close()
+	n := newNetwork(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
+	defer n.Close(&err)
+	n.checkArguments()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
 // cell runs cells for one step.
 func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
-	n.Fail(floating(n.Op, input))
+	n.Check(floating(n.Op, input))
 	for _, t := range []*tensor.Tensor{begin.h, begin.c, w.input, w.state, w.inputBias, w.stateBias} {
-		if n.Err == nil && t != nil && (t.DType() != input.DType() || t.Device() != input.Device()) {
+		if t != nil && (t.DType() != input.DType() || t.Device() != input.Device()) {
 			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", input.DType(), input.Device(), t.DType(), t.Device())
 		}
 	}
-	if n.Err == nil && (input.Dim() != 2 || begin.h.Dim() != 2 || begin.c != nil && begin.c.Dim() != 2 || begin.h.Sizes()[0] != input.Sizes()[0] || begin.c != nil && begin.c.Sizes()[0] != input.Sizes()[0]) {
+	if input.Dim() != 2 || begin.h.Dim() != 2 || begin.c != nil && begin.c.Dim() != 2 || begin.h.Sizes()[0] != input.Sizes()[0] || begin.c != nil && begin.c.Sizes()[0] != input.Sizes()[0] {
 		each := [][]int64{begin.h.Sizes()}
 		if begin.c != nil {
 			each = append(each, begin.c.Sizes())
 		}
 		n.Failf("input and hx must be matrices with one row for each batch element, but input has sizes %v and hx %v", input.Sizes(), each)
 	}
-	if n.Err == nil {
-		width, units := begin.widths(1)
-		n.checked(input.Sizes()[1], width, units, w)
-	}
-	if n.Err != nil {
-		return states{}
-	}
+	width, units := begin.widths(1)
+	n.checked(input.Sizes()[1], width, units, w)
 	n.batches = []int64{input.Sizes()[0]}
 	d := input.DType()
 	wide := d.Compute()
-	_, end := n.layer(n.Cast(input, wide), states{n.wide(begin.h, wide), n.wide(begin.c, wide)}, w.wide(n, wide), false)
-	if n.Err != nil {
-		return end
-	}
-	end.h = n.Cast(end.h, d)
+	_, end := n.layer(n.CastTo(input, wide), states{n.wide(begin.h, wide), n.wide(begin.c, wide)}, w.wide(n, wide), false)
+	end.h = n.CastTo(end.h, d)
 	if begin.c != nil {
-		end.c = n.Cast(end.c, d)
+		end.c = n.CastTo(end.c, d)
 	}
 	return end
 }
@@ -435,14 +405,14 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 // LstmCell is a step of long short-term memory.
 func LstmCell(c dispatch.Context, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
 	n := &network{scope: newScope(c, "lstm_cell"), cells: "lstm"}
-	defer n.Close()
+	defer n.Close(&err)
 	end := n.cell(input, n.ofList(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 	return n.two(end.h, states{h: end.c})
 }
 
-func oneStep(c dispatch.Context, op, cells string, input, hx *tensor.Tensor, w weights) (*tensor.Tensor, error) {
+func oneStep(c dispatch.Context, op, cells string, input, hx *tensor.Tensor, w weights) (_ *tensor.Tensor, err error) {
 	n := &network{scope: newScope(c, op), cells: cells}
-	defer n.Close()
+	defer n.Close(&err)
 	return n.result(nil, n.cell(input, states{h: hx}, w).h)
 }
 

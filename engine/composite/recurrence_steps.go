@@ -15,10 +15,10 @@ type walking struct {
 // NnRecurrenceSteps runs the cells of a layer in one direction, one step after another.
 func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
 	w := &walking{scope: newScope(c, "nn_recurrence_steps"), bias: bias, cells: cells}
-	defer w.Close()
-	w.weight = w.Permute(weight, 1, 0)
+	defer w.Close(&err)
+	w.weight = w.ReorderDims(weight, 1, 0)
 	if projection != nil {
-		w.projection = w.Permute(projection, 1, 0)
+		w.projection = w.ReorderDims(projection, 1, 0)
 	}
 	begin, at := states{h, cell}, states{h, cell}
 	starts, row := make([]int64, len(batches)), int64(0)
@@ -47,9 +47,9 @@ func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection 
 	for i := len(ended) - 1; i >= 0; i-- {
 		at = w.joined(at, ended[i])
 	}
-	list := []*tensor.Tensor{w.Cat(0, made...), at.h, at.c}
+	list := []*tensor.Tensor{w.Cat(made, 0), at.h, at.c}
 	if cell == nil {
-		list[2] = w.Empty(x, x.DType(), 0)
+		list[2] = w.EmptyBeside(x, x.DType(), 0)
 	}
 	if list, err = w.ReturnAll(list); err != nil {
 		return nil, nil, nil, err
@@ -58,9 +58,6 @@ func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection 
 }
 
 func (w *walking) rows(s states) int64 {
-	if w.Err != nil {
-		return 0
-	}
 	return s.h.Sizes()[0]
 }
 
@@ -77,43 +74,37 @@ func (w *walking) part(s states, first, rows int64) (own states) {
 }
 
 func (w *walking) joined(a, b states) (all states) {
-	all.h = w.Cat(0, a.h, b.h)
+	all.h = w.Cat([]*tensor.Tensor{a.h, b.h}, 0)
 	if a.c != nil {
-		all.c = w.Cat(0, a.c, b.c)
+		all.c = w.Cat([]*tensor.Tensor{a.c, b.c}, 0)
 	}
 	return all
 }
 
 // step computes the next states from x, the products of inputs, and the current states.
 func (w *walking) step(x *tensor.Tensor, s states) states {
-	if w.Err != nil {
-		return s
-	}
 	sums := w.matmul(s.h, w.weight)
 	if w.bias != nil {
 		sums = w.Add(sums, w.bias)
-	}
-	if w.Err != nil {
-		return s
 	}
 	units := sums.Sizes()[1] / gatesOf(w.cells)
 	gate := func(t *tensor.Tensor, i int64) *tensor.Tensor { return w.Narrow(t, 1, i*units, units) }
 	switch w.cells {
 	case "lstm":
 		sums = w.Add(sums, x)
-		i, f, o := w.Unary(w.C.Sigmoid, gate(sums, 0)), w.Unary(w.C.Sigmoid, gate(sums, 1)), w.Unary(w.C.Sigmoid, gate(sums, 3))
-		c := w.Add(w.Mul(f, s.c), w.Mul(i, w.Unary(w.C.Tanh, gate(sums, 2))))
-		h := w.Mul(o, w.Unary(w.C.Tanh, c))
+		i, f, o := w.Sigmoid(gate(sums, 0)), w.Sigmoid(gate(sums, 1)), w.Sigmoid(gate(sums, 3))
+		c := w.Add(w.Mul(f, s.c), w.Mul(i, w.Tanh(gate(sums, 2))))
+		h := w.Mul(o, w.Tanh(c))
 		if w.projection != nil {
 			h = w.matmul(h, w.projection)
 		}
 		return states{h, c}
 	case "gru":
-		r, z := w.Unary(w.C.Sigmoid, w.Add(gate(sums, 0), gate(x, 0))), w.Unary(w.C.Sigmoid, w.Add(gate(sums, 1), gate(x, 1)))
-		n := w.Unary(w.C.Tanh, w.Add(gate(x, 2), w.Mul(r, gate(sums, 2))))
+		r, z := w.Sigmoid(w.Add(gate(sums, 0), gate(x, 0))), w.Sigmoid(w.Add(gate(sums, 1), gate(x, 1)))
+		n := w.Tanh(w.Add(gate(x, 2), w.Mul(r, gate(sums, 2))))
 		return states{h: w.Add(n, w.Mul(z, w.Sub(s.h, n)))}
 	case "tanh":
-		return states{h: w.Unary(w.C.Tanh, w.Add(sums, x))}
+		return states{h: w.Tanh(w.Add(sums, x))}
 	}
-	return states{h: w.Unary(w.C.Relu, w.Add(sums, x))}
+	return states{h: w.Relu(w.Add(sums, x))}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Renorm scales down every slice along dim whose p-norm exceeds maxnorm, so that it does not.
-func Renorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
+func Renorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "renorm"
 	d := self.DType()
 	switch {
@@ -33,11 +33,11 @@ func Renorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim in
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
-	norms := s.Track(c.Norm(nil, self, p, others, true, d.Compute()))
-	factors := s.Div(s.Number(maxnorm), s.Add(norms, s.Float(1e-7)))
-	over := s.Binary(c.Gt, norms, s.Number(maxnorm))
-	factors = s.Where(over, factors, s.Float(1))
-	return s.result(out, s.Contiguous(s.Cast(s.Mul(self, factors), d)))
+	norms := s.NormWith(self, p, others, true, d.Compute())
+	factors := s.Div(s.Number(maxnorm), s.Add(norms, s.FloatNumber(1e-7)))
+	over := s.Gt(norms, s.Number(maxnorm))
+	factors = s.Where(over, factors, s.FloatNumber(1))
+	return s.result(out, s.AsContiguous(s.CastTo(s.Mul(self, factors), d)))
 }

@@ -77,7 +77,7 @@ func AffineGridGenerator(c dispatch.Context, theta *tensor.Tensor, size []int64,
 	return affineGrid(c, "affine_grid_generator", theta, size, alignCorners, 0)
 }
 
-func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (*tensor.Tensor, error) {
+func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (_ *tensor.Tensor, err error) {
 	if !theta.DType().IsFloatingPoint() {
 		return nil, status.Valuef("%s: Expected theta to have floating point type, but got %v", op, theta.DType())
 	}
@@ -102,7 +102,7 @@ func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int6
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	var rows []*tensor.Tensor
 	for k := n - 1; k >= 0; k-- {
 		steps := size[k+2]
@@ -110,18 +110,16 @@ func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int6
 		if !alignCorners {
 			end = float64(steps-1) / float64(steps)
 		}
-		line := s.Zeros(theta, theta.DType(), 1)
+		line := s.ZerosBeside(theta, theta.DType(), 1)
 		if steps != 1 {
-			line = s.Step(func() (*tensor.Tensor, error) {
-				return c.Linspace(nil, dtype.FloatScalar(-end), dtype.FloatScalar(end), steps, theta.DType(), tensor.NoLayout, theta.Device())
-			})
+			line = s.LinspaceWith(dtype.FloatScalar(-end), dtype.FloatScalar(end), steps, theta.DType(), tensor.NoLayout, theta.Device())
 		}
 		around := slices.Repeat([]int64{1}, int(n))
 		around[k] = steps
-		rows = append(rows, s.Expand(s.Reshape(line, around...), size[2:]...))
+		rows = append(rows, s.Expand(s.AsShape(line, around...), size[2:]...))
 	}
-	rows = append(rows, s.Expand(s.Ones(theta, theta.DType(), 1), size[2:]...))
-	points := s.Reshape(s.Stack(rows...), n+1, shape.Product(size[2:]))
-	made := s.Binary(c.Matmul, s.Permute(points, 1, 0), s.Permute(theta, 0, 2, 1))
-	return s.result(nil, s.Reshape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
+	rows = append(rows, s.Expand(s.OnesBeside(theta, theta.DType(), 1), size[2:]...))
+	points := s.AsShape(s.Stack(rows, 0), n+1, shape.Product(size[2:]))
+	made := s.Matmul(s.ReorderDims(points, 1, 0), s.ReorderDims(theta, 0, 2, 1))
+	return s.result(nil, s.AsShape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
 }

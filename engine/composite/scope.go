@@ -3,18 +3,18 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
-	"github.com/libtensor/libtensor/engine/steps"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
-type scope struct{ steps.Steps }
+type scope struct{ *build.Builder }
 
-func newScope(c dispatch.Context, op string) *scope { return &scope{steps.Of(c, op)} }
+func newScope(c dispatch.Context, op string) *scope { return &scope{build.New(c, op)} }
 
 // only returns the result of the only step of op.
 func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
@@ -26,12 +26,10 @@ func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 
 // result returns t, or writes it to out if out is not nil.
 func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if s.Err != nil || out == nil {
+	if out == nil {
 		return s.Return(t)
 	}
-	if t = s.ForOutput(t, out); s.Err != nil {
-		return nil, s.Err
-	}
+	t = s.MatchLazyBits(t, out)
 	r, err := ops.Deliver(s.Op, out, t)
 	dispatch.BumpVersion(err, out)
 	return r, err
@@ -39,33 +37,26 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // castTo is result for an out of a dtype that t's can be cast to.
 func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if s.Err != nil || out == nil {
+	if out == nil {
 		return s.Return(t)
 	}
-	if t = s.ForOutput(t, out); s.Err != nil {
-		return nil, s.Err
-	}
+	t = s.MatchLazyBits(t, out)
 	r, err := ops.DeliverCast(s.Op, out, t)
 	dispatch.BumpVersion(err, out)
 	return r, err
 }
 
-// view returns the result of an operator of one operand that takes no output.
-func (s *scope) view(f func(a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return f(a) })
-}
-
 // mean returns the mean over dim, which stays with size 1, in dtype d.
 func (s *scope) mean(t *tensor.Tensor, dim int64, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Mean(nil, t, []int64{dim}, true, d) })
+	return s.MeanWith(t, []int64{dim}, true, d)
 }
 
 // sumOut adds up over dims, which stay with size 1, in dtype d or in the dtype that sums have.
 func (s *scope) sumOut(t *tensor.Tensor, dims []int64, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil || len(dims) == 0 {
+	if len(dims) == 0 {
 		return t
 	}
-	return s.Track(s.C.Sum(nil, t, dims, true, d))
+	return s.SumWith(t, dims, true, d)
 }
 
 // outside lists the dimensions of t that are not in mask, and their sizes.

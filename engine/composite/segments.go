@@ -27,7 +27,7 @@ var segmentKinds = map[string]struct {
 
 // SegmentReduce reduces each segment of data along axis. Each position is assigned the number of its segment, from 1, for a scatter; positions before
 // the first and after the last segment are assigned to two extra segments, which are dropped.
-func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "segment_reduce"
 	kind, known := segmentKinds[reduce]
 	of := lengths
@@ -61,27 +61,19 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 		return nil, status.Runtimef("%s: offsets must have at least one element, the end of the last segment", op)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	n := data.Sizes()[at]
-	bounds := s.Cast(of, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	bounds := s.CastTo(of, dtype.Int64)
 	if lengths != nil {
 		bounds = s.bounds(bounds, n, unsafe)
 	} else if !unsafe {
 		s.rising(bounds, n)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	segments := bounds.Sizes()[at] - 1
-	place := s.Step(func() (*tensor.Tensor, error) {
-		return c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device())
-	})
+	place := s.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device())
 	before := append(slices.Clone(data.Sizes()[:at]), n)
-	places := s.Contiguous(s.Expand(place, before...))
-	number := s.Step(func() (*tensor.Tensor, error) { return c.Searchsorted(nil, bounds, places, false, true, "", nil) })
+	places := s.AsContiguous(s.Expand(place, before...))
+	number := s.SearchsortedWith(bounds, places, false, true, "", nil)
 	for range data.Dim() - at - 1 {
 		number = s.Unsqueeze(number, -1)
 	}
@@ -91,45 +83,39 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 	}
 	sizes := slices.Clone(data.Sizes())
 	sizes[at] = segments + 2
-	empty := s.Step(func() (*tensor.Tensor, error) {
-		return c.Full(nil, sizes, start, data.DType(), tensor.NoLayout, data.Device())
-	})
+	empty := s.FullWith(sizes, start, data.DType(), tensor.NoLayout, data.Device())
 	number = s.Expand(number, data.Sizes()...)
-	made := s.Step(func() (*tensor.Tensor, error) {
-		return c.ScatterReduce(nil, empty, int64(at), number, data, kind.scatter, true)
-	})
-	made = s.Step(func() (*tensor.Tensor, error) { return c.Narrow(made, int64(at), 1, segments) })
+	made := s.ScatterReduce(empty, int64(at), number, data, kind.scatter)
+	made = s.Narrow(made, int64(at), 1, segments)
 	if reduce == "mean" {
-		count := s.Step(func() (*tensor.Tensor, error) { return c.Diff(nil, bounds, 1, -1, nil, nil) })
+		count := s.Diff(bounds, 1, -1, nil, nil)
 		if !initial.IsNone() {
-			count = s.Binary(c.ClampMin, count, s.Number(dtype.IntScalar(1)))
+			count = s.ClampMin(count, s.Number(dtype.IntScalar(1)))
 		}
 		for range data.Dim() - at - 1 {
 			count = s.Unsqueeze(count, -1)
 		}
-		made = s.Div(made, s.Cast(count, data.DType()))
+		made = s.Div(made, s.CastTo(count, data.DType()))
 	}
-	return s.result(nil, s.Contiguous(made))
+	return s.result(nil, s.AsContiguous(made))
 }
 
 // bounds returns where segments of given lengths begin, and where the last one ends.
 func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Tensor {
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Cumsum(nil, lengths, -1, dtype.Int64) })
+	ends := s.CumsumWith(lengths, -1, dtype.Int64)
 	sizes := slices.Clone(lengths.Sizes())
 	last := len(sizes) - 1
 	sizes[last] = 1
-	first := s.Step(func() (*tensor.Tensor, error) {
-		return s.C.Full(nil, sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
-	})
-	made := s.Step(func() (*tensor.Tensor, error) { return s.C.Cat(nil, []*tensor.Tensor{first, ends}, -1) })
+	first := s.FullWith(sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
+	made := s.Cat([]*tensor.Tensor{first, ends}, -1)
 	if unsafe {
 		return made
 	}
-	if s.some(s.C.Lt, lengths, 0) {
+	if s.some(s.Lt, lengths, 0) {
 		s.Failf("lengths contain a negative value")
 	}
-	total := s.Step(func() (*tensor.Tensor, error) { return s.C.Narrow(made, -1, lengths.Sizes()[last], 1) })
-	if s.some(s.C.Ne, total, n) {
+	total := s.Narrow(made, -1, lengths.Sizes()[last], 1)
+	if s.some(s.Ne, total, n) {
 		s.Failf("lengths must sum up to the size of data along axis, %d, unless unsafe is set", n)
 	}
 	return made
@@ -137,18 +123,15 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 
 // rising returns an error for offsets that decrease, or are outside of n positions.
 func (s *scope) rising(offsets *tensor.Tensor, n int64) {
-	steps := s.Step(func() (*tensor.Tensor, error) { return s.C.Diff(nil, offsets, 1, -1, nil, nil) })
-	if s.some(s.C.Lt, steps, 0) || s.some(s.C.Lt, offsets, 0) || s.some(s.C.Gt, offsets, n) {
+	steps := s.Diff(offsets, 1, -1, nil, nil)
+	if s.some(s.Lt, steps, 0) || s.some(s.Lt, offsets, 0) || s.some(s.Gt, offsets, n) {
 		s.Failf("offsets must not decrease, and must be from 0 to %d, the size of data along axis", n)
 	}
 }
 
 // some reports whether the comparison holds for an element of t; not where its elements are not known.
-func (s *scope) some(compare func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), t *tensor.Tensor, v int64) bool {
-	if s.Err != nil {
-		return false
-	}
-	found := s.Binary(compare, t, s.Number(dtype.IntScalar(v)))
-	any, known := s.Value(s.Step(func() (*tensor.Tensor, error) { return s.C.Any(nil, found, nil, false) }))
+func (s *scope) some(compare func(a, b *tensor.Tensor) *tensor.Tensor, t *tensor.Tensor, v int64) bool {
+	found := compare(t, s.IntNumber(v))
+	any, known := s.ReadElement(s.Any(found, nil, false))
 	return known && any.Bool()
 }

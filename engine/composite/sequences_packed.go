@@ -3,7 +3,6 @@ package composite
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -12,15 +11,12 @@ import (
 
 // counts returns the elements of a vector of int64.
 func (s *scope) counts(t *tensor.Tensor, name string) []int64 {
-	if s.Err != nil {
-		return nil
-	}
 	if t.Dim() != 1 || t.DType() != dtype.Int64 {
 		s.Failf("%s must be a vector of int64, but has sizes %v, of %v", name, t.Sizes(), t.DType())
 		return nil
 	}
 	list, err := s.C.NnCounts(t)
-	s.Fail(err)
+	s.Check(err)
 	return list
 }
 
@@ -38,34 +34,30 @@ func (s *scope) falling(t *tensor.Tensor, name string) (list []int64, sum int64)
 }
 
 // conjugate has the counts that go with lengths, or the lengths that go with counts.
-func (s *scope) conjugate(t *tensor.Tensor) *tensor.Tensor { return s.view(s.C.NnConjugate, t) }
+func (s *scope) conjugate(t *tensor.Tensor) *tensor.Tensor { return s.NnConjugate(t) }
 
 // places returns the positions of packed rows, on the device of t.
 func (s *scope) places(t, counts *tensor.Tensor, sequences int64) *tensor.Tensor {
-	at := s.Step(func() (*tensor.Tensor, error) { return s.C.NnPlaces(counts, sequences) })
-	if s.Err != nil || at.Device() == t.Device() {
+	at := s.NnPlaces(counts, sequences)
+	if at.Device() == t.Device() {
 		return at
 	}
-	return s.Track(s.C.ToOptions(at, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.Preserve))
+	return s.ToOptionsWith(at, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.Preserve)
 }
 
 // PackPaddedSequence removes the padding of sequences.
 func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
 	s := newScope(c, "pack_padded_sequence")
-	defer s.Close()
-	if s.Err == nil && (input.Dim() < 2 || input.Numel() == 0) {
+	defer s.Close(&err)
+	if input.Dim() < 2 || input.Numel() == 0 {
 		s.Failf("input must be a non-empty tensor of shape (steps, batch, ...), but has sizes %v", input.Sizes())
 	}
-	if s.Err == nil && batchFirst {
-		input = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, input, 0, 1) })
-	}
-	if s.Err != nil {
-		return nil, nil, s.Err
+	if batchFirst {
+		input = s.Transpose(input, 0, 1)
 	}
 	steps, sequences := input.Sizes()[0], input.Sizes()[1]
 	list := s.counts(lengths, "lengths")
 	switch {
-	case s.Err != nil:
 	case int64(len(list)) != sequences:
 		s.Failf("lengths must have a length for each of the %d sequences, but has %d", sequences, len(list))
 	case slices.Min(list) <= 0:
@@ -77,10 +69,7 @@ func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batch
 	}
 	counts = s.conjugate(lengths)
 	places := s.places(input, counts, sequences)
-	if s.Err != nil {
-		return nil, nil, s.Err
-	}
-	rows := s.Reshape(input, append([]int64{steps * sequences}, input.Sizes()[2:]...)...)
+	rows := s.AsShape(input, append([]int64{steps * sequences}, input.Sizes()[2:]...)...)
 	return s.both(s.picked(rows, places), counts)
 }
 
@@ -96,18 +85,14 @@ func (s *scope) both(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error
 // PadPackedSequence pads packed sequences.
 func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
 	s := newScope(c, "pad_packed_sequence")
-	defer s.Close()
+	defer s.Close(&err)
 	list, rows := s.falling(counts, "batch_sizes")
 	steps := int64(len(list))
 	switch {
-	case s.Err != nil:
 	case steps == 0 || data.Dim() == 0 || data.Sizes()[0] != rows:
 		s.Failf("data must have sum(batch_sizes) = %d rows, but has sizes %v", rows, data.Sizes())
 	case total >= 0 && total < steps:
 		s.Failf("Expected total_length to be at least the length of the longest sequence in input, %d, but got total_length=%d", steps, total)
-	}
-	if s.Err != nil {
-		return nil, nil, s.Err
 	}
 	steps = max(steps, total)
 	if _, err := shape.Numel(s.Op, append([]int64{steps, list[0]}, data.Sizes()[1:]...)); err != nil {
@@ -115,13 +100,11 @@ func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFir
 	}
 	lengths = s.conjugate(counts)
 	places := s.places(data, counts, list[0])
-	whole := s.Step(func() (*tensor.Tensor, error) {
-		return c.NewFull(data, append([]int64{steps * list[0]}, data.Sizes()[1:]...), value, dtype.None, tensor.NoLayout, device.None)
-	})
-	padded := s.Step(func() (*tensor.Tensor, error) { return c.IndexCopy(nil, whole, 0, places, data) })
-	padded = s.Reshape(padded, append([]int64{steps, list[0]}, data.Sizes()[1:]...)...)
+	whole := s.NewFull(data, append([]int64{steps * list[0]}, data.Sizes()[1:]...), value)
+	padded := s.IndexCopy(whole, 0, places, data)
+	padded = s.AsShape(padded, append([]int64{steps, list[0]}, data.Sizes()[1:]...)...)
 	if batchFirst {
-		padded = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, padded, 0, 1) })
+		padded = s.Transpose(padded, 0, 1)
 	}
 	return s.both(padded, lengths)
 }

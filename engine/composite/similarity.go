@@ -9,7 +9,7 @@ import (
 )
 
 // CosineSimilarity returns the dot product of two tensors along dim, divided by their norms, each at least eps.
-func CosineSimilarity(c dispatch.Context, x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
+func CosineSimilarity(c dispatch.Context, x1, x2 *tensor.Tensor, dim int64, eps float64) (_ *tensor.Tensor, err error) {
 	const op = "cosine_similarity"
 	d, err := c.ResultType(x1, x2)
 	if err != nil {
@@ -23,20 +23,15 @@ func CosineSimilarity(c dispatch.Context, x1, x2 *tensor.Tensor, dim int64, eps 
 		return nil, err
 	}
 	s := newScope(c, op)
-	defer s.Close()
-	least := s.Float(eps)
+	defer s.Close(&err)
+	least := s.FloatNumber(eps)
 	unit := func(t *tensor.Tensor) *tensor.Tensor {
-		t = s.Expand(s.Cast(t, d), sizes...)
-		norm := s.Step(func() (*tensor.Tensor, error) {
-			return c.LinalgVectorNorm(nil, t, dtype.FloatScalar(2), []int64{dim}, true, dtype.None)
-		})
-		norm = s.Step(func() (*tensor.Tensor, error) { return c.Clone(norm, shape.Preserve) })
+		t = s.Expand(s.CastTo(t, d), sizes...)
+		norm := s.LinalgVectorNorm(t, dtype.FloatScalar(2), []int64{dim}, true)
+		norm = s.CloneWith(norm, shape.Preserve)
 		// Gradients are those of the norm, even where it is clamped.
-		s.Do(func() error {
-			_, err := c.Recorded(false).ClampMin(norm, norm, least)
-			return err
-		})
+		s.CheckWritten(c.Recorded(false).ClampMin(norm, norm, least))
 		return s.Div(t, norm)
 	}
-	return s.result(nil, s.Sum(s.Mul(unit(x1), unit(x2)), dim))
+	return s.result(nil, s.Sum(s.Mul(unit(x1), unit(x2)), []int64{dim}, false))
 }

@@ -6,9 +6,9 @@ import (
 )
 
 // Argsort returns the indices that sort self along dim.
-func Argsort(c dispatch.Context, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
+func Argsort(c dispatch.Context, self *tensor.Tensor, dim int64, descending bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "argsort")
-	defer s.Close()
+	defer s.Close(&err)
 	values, indices, err := c.Sort(nil, nil, self, dim, descending)
 	s.Track(values, err)
 	return s.Return(s.Track(indices, nil))
@@ -20,12 +20,10 @@ func ArgsortStable(c dispatch.Context, self *tensor.Tensor, _ bool, dim int64, d
 }
 
 // Msort sorts along the first dimension.
-func Msort(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Msort(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "msort")
-	defer s.Close()
-	return s.Last(func() (*tensor.Tensor, error) {
-		values, indices, err := c.Sort(out, nil, self, 0, false)
-		s.Track(indices, nil)
-		return values, err
-	})
+	defer s.Close(&err)
+	values, indices, err := c.Sort(out, nil, self, 0, false)
+	s.Track(indices, nil)
+	return s.ReturnNew(values, err)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Stft computes the short-time Fourier transform of one or several signals: the transforms of windows at a distance of hopLength, one in each column.
-func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
+func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (_ *tensor.Tensor, err error) {
 	const op = "stft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
 	complexes := self.DType().IsComplex() || window != nil && window.DType().IsComplex()
@@ -45,15 +45,12 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 		return nil, err
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	signal := self
 	if center {
 		signal = s.padded(signal, nFft/2, nFft/2, padMode)
 	} else if alignToWindow == ops.True {
 		signal = s.padded(signal, (nFft-width)/2, nFft-width-(nFft-width)/2, padMode)
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	if n := signal.Sizes()[signal.Dim()-1]; n < nFft {
 		return nil, status.Runtimef("%s: expected 0 < n_fft <= %d, the length of the signal, but got n_fft=%d", op, n, nFft)
@@ -63,7 +60,7 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 			return nil, err
 		}
 	}
-	frames := s.Step(func() (*tensor.Tensor, error) { return c.Unfold(signal, -1, nFft, hop) })
+	frames := s.Unfold(signal, -1, nFft, hop)
 	if weights := s.centred(window, self, width, nFft); weights != nil {
 		frames = s.Mul(frames, weights)
 	}
@@ -71,26 +68,26 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 	if normalized {
 		scale = 1 / math.Sqrt(float64(nFft))
 	}
-	spectra := s.Step(func() (*tensor.Tensor, error) {
-		if frames.DType().IsComplex() {
-			return c.FftC2c(frames, []int64{-1}, true, scale)
-		}
-		return c.FftR2c(frames, []int64{-1}, half, scale)
-	})
+	var spectra *tensor.Tensor
+	if frames.DType().IsComplex() {
+		spectra = s.FftC2c(frames, []int64{-1}, true, scale)
+	} else {
+		spectra = s.FftR2c(frames, []int64{-1}, half, scale)
+	}
 	spectra = s.turned(spectra)
 	if returnComplex == ops.False {
-		spectra = s.view(c.ViewAsReal, spectra)
+		spectra = s.ViewAsReal(spectra)
 	}
 	return s.result(nil, spectra)
 }
 
 // centred returns window in the middle of n points, by default ones. It returns nil for n ones.
 func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Tensor {
-	if s.Err != nil || width == n {
+	if width == n {
 		return window
 	}
 	if window == nil {
-		window = s.Ones(like, like.DType(), width)
+		window = s.OnesBeside(like, like.DType(), width)
 	}
 	before := (n - width) / 2
 	return s.filledUp(window, before, n-width-before)
@@ -98,22 +95,20 @@ func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Ten
 
 // filledUp returns t with zeros before and after it along its last dimension.
 func (s *scope) filledUp(t *tensor.Tensor, before, after int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
-	})
+	return s.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
 }
 
 // padded returns a signal with more numbers before and after it.
 func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.SignalPad(t, before, after, mode) })
+	return s.SignalPad(t, before, after, mode)
 }
 
 // SignalPad continues a signal along its last dimension: by its reflections at the ends, without these, by the ends repeated, by the
 // other ends, or by zeros.
-func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mode string) (*tensor.Tensor, error) {
+func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mode string) (_ *tensor.Tensor, err error) {
 	const op = "signal_pad"
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	last := self.Dim() - 1
 	if last < 0 {
 		return nil, status.Runtimef("%s: expected a signal of at least 1 dimension, but got a 0-dim tensor", op)
@@ -124,7 +119,7 @@ func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mod
 	n := self.Sizes()[last]
 	piece := func(start, length int64) *tensor.Tensor { return s.Narrow(self, int64(last), start, length) }
 	backwards := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return c.Flip(t, []int64{-1}) })
+		return s.Flip(t, -1)
 	}
 	repeated := func(t *tensor.Tensor, count int64) *tensor.Tensor {
 		sizes := slices.Clone(self.Sizes())
@@ -137,22 +132,22 @@ func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mod
 	case mode == "reflect" && most >= n:
 		return nil, status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "reflect":
-		return s.result(nil, s.Cat(int64(last), backwards(piece(1, before)), self, backwards(piece(n-1-after, after))))
+		return s.result(nil, s.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))}, int64(last)))
 	case mode == "circular" && most > n:
 		return nil, status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "circular":
-		return s.result(nil, s.Cat(int64(last), piece(n-before, before), self, piece(0, after)))
+		return s.result(nil, s.Cat([]*tensor.Tensor{piece(n-before, before), self, piece(0, after)}, int64(last)))
 	case mode == "replicate" && n == 0:
 		return nil, status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", op, self.Sizes())
 	case mode == "replicate":
-		return s.result(nil, s.Cat(int64(last), repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)))
+		return s.result(nil, s.Cat([]*tensor.Tensor{repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)}, int64(last)))
 	}
 	return nil, status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", op, mode)
 }
 
 // Istft inverts the short-time Fourier transform: the inverse transforms of its columns, times the window, are overlap-added, and divided by the sum
 // of the squared windows. After D. Griffin and J. Lim, Signal estimation from modified short-time Fourier transform (1984).
-func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
+func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (_ *tensor.Tensor, err error) {
 	const op = "istft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
 	if err := checkIstft(self, nFft, hop, width, window, onesided, returnComplex); err != nil {
@@ -167,7 +162,7 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 		}
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	spectra := s.turned(self)
 	scale := 1 / float64(nFft)
 	if normalized {
@@ -176,25 +171,22 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 	if !returnComplex {
 		spectra = s.Narrow(spectra, int64(self.Dim()-1), 0, nFft/2+1)
 	}
-	frames := s.Step(func() (*tensor.Tensor, error) {
-		if returnComplex {
-			return c.FftC2c(spectra, []int64{-1}, false, scale)
-		}
-		return c.FftC2r(spectra, -1, nFft, scale)
-	})
-	if s.Err != nil {
-		return nil, s.Err
+	var frames *tensor.Tensor
+	if returnComplex {
+		frames = s.FftC2c(spectra, []int64{-1}, false, scale)
+	} else {
+		frames = s.FftC2r(spectra, -1, nFft, scale)
 	}
 	weights := s.centred(window, frames, width, nFft)
 	if weights == nil {
-		weights = s.Ones(frames, frames.DType().ToReal(), nFft)
+		weights = s.OnesBeside(frames, frames.DType().ToReal(), nFft)
 	} else {
 		frames = s.Mul(frames, weights)
 	}
 	count := self.Sizes()[self.Dim()-1]
 	whole := nFft + hop*(count-1)
 	signal := s.overlapped(frames, whole, hop)
-	envelope := s.overlapped(s.Expand(s.Unary(c.Square, weights), count, nFft), whole, hop)
+	envelope := s.overlapped(s.Expand(s.Square(weights), count, nFft), whole, hop)
 	start, end := int64(0), whole
 	if center {
 		start, end = nFft/2, whole-nFft/2
@@ -206,15 +198,15 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 	kept := max(min(end, whole)-start, 0)
 	signal, envelope = s.Narrow(signal, int64(last), start, kept), s.Narrow(envelope, 0, start, kept)
 	if kept > 0 {
-		sizes := s.Unary(c.Abs, envelope)
-		lowest := s.Step(func() (*tensor.Tensor, error) { return c.Amin(nil, sizes, nil, false) })
-		if v, known := s.Value(lowest); known && v.Float() < 1e-11 {
+		sizes := s.Abs(envelope)
+		lowest := s.Amin(sizes, nil, false)
+		if v, known := s.ReadElement(lowest); known && v.Float() < 1e-11 {
 			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where the signal cannot be reconstructed", op, v.Float(), start, start+kept)
 		}
 	}
 	signal = s.Div(signal, envelope)
-	if s.Err == nil && end > whole {
-		s.Fail(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros", kept, end-start))
+	if end > whole {
+		s.Check(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros", kept, end-start))
 		signal = s.filledUp(signal, 0, end-whole)
 	}
 	return s.result(nil, signal)
@@ -258,23 +250,13 @@ func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tens
 
 // overlapped adds rows of frames at a distance of hop along n points.
 func (s *scope) overlapped(frames *tensor.Tensor, n, hop int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	last := frames.Dim() - 2
 	sizes := slices.Clone(frames.Sizes()[:last])
 	width := frames.Sizes()[last+1]
-	at := s.Step(func() (*tensor.Tensor, error) {
-		return s.C.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, frames.Device())
-	})
-	at = s.Step(func() (*tensor.Tensor, error) { return s.C.Unfold(at, 0, width, hop) })
-	at = s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(at, []int64{-1}) })
-	line := s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(frames, append(slices.Clone(sizes), at.Numel())) })
-	if s.Err != nil {
-		return nil
-	}
-	zeros := s.Zeros(frames, dtype.None, append(sizes, n)...)
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.IndexAdd(nil, zeros, int64(last), at, line, dtype.IntScalar(1))
-	})
+	at := s.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, frames.Device())
+	at = s.Unfold(at, 0, width, hop)
+	at = s.Reshape(at, -1)
+	line := s.Reshape(frames, append(slices.Clone(sizes), at.Numel())...)
+	zeros := s.ZerosBeside(frames, dtype.None, append(sizes, n)...)
+	return s.IndexAdd(zeros, int64(last), at, line)
 }

@@ -22,7 +22,7 @@ func Tensordot(c dispatch.Context, out, self, other *tensor.Tensor, dims int64) 
 }
 
 // TensordotDims multiplies and sums over pairs of dimensions of self and other.
-func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
+func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (_ *tensor.Tensor, err error) {
 	if len(dimsSelf) != len(dimsOther) {
 		return nil, status.Runtimef("tensordot: both dimension lists should have same length, got %v and %v", dimsSelf, dimsOther)
 	}
@@ -60,19 +60,16 @@ func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf
 		}
 	}
 	s := newScope(c, "tensordot")
-	defer s.Close()
+	defer s.Close(&err)
 	// A size of 1 is broadcast: the other side is summed first.
 	a, b = s.sumOut(a, aloneA, a.DType()), s.sumOut(b, aloneB, b.DType())
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	freeA, sizesA := outside(a, maskA)
 	freeB, sizesB := outside(b, maskB)
 	rows, cols := shape.Product(sizesA), shape.Product(sizesB)
-	left := s.Reshape(s.Permute(a, slices.Concat(freeA, inA)...), rows, depth)
-	right := s.Reshape(s.Permute(b, slices.Concat(inB, freeB)...), depth, cols)
-	product := s.Binary(c.Mm, left, right)
-	return s.result(out, s.Reshape(product, slices.Concat(sizesA, sizesB)...))
+	left := s.AsShape(s.ReorderDims(a, slices.Concat(freeA, inA)...), rows, depth)
+	right := s.AsShape(s.ReorderDims(b, slices.Concat(inB, freeB)...), depth, cols)
+	product := s.Mm(left, right)
+	return s.result(out, s.AsShape(product, slices.Concat(sizesA, sizesB)...))
 }
 
 // Inner multiplies and sums over the last dimensions of self and other; a zero-dim operand scales the other.

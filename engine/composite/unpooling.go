@@ -25,14 +25,11 @@ func NnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, str
 	return maxUnpool(c, "nn_max_unpool3d", 3, self, indices, kernel, stride, padding, sizes)
 }
 
-func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (_ *tensor.Tensor, err error) {
 	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
-	defer p.Close()
+	defer p.Close(&err)
 	p.expand()
 	p.batched(self)
-	if p.Err != nil {
-		return nil, p.Err
-	}
 	lead := self.Dim() - n
 	switch {
 	case indices.DType() != dtype.Int64:
@@ -66,10 +63,10 @@ func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tenso
 	if self.Numel() == 0 {
 		flat[lead] = 0
 	}
-	zeros := p.Zeros(self, self.DType(), shape.Append(outer, volume)...)
-	places, values := p.Reshape(indices, flat...), p.Reshape(self, flat...)
-	put := p.Step(func() (*tensor.Tensor, error) { return c.Scatter(nil, zeros, int64(lead), places, values) })
-	put = p.Reshape(put, slices.Concat(outer, made)...)
+	zeros := p.ZerosBeside(self, self.DType(), shape.Append(outer, volume)...)
+	places, values := p.AsShape(indices, flat...), p.AsShape(self, flat...)
+	put := p.Scatter(zeros, int64(lead), places, values)
+	put = p.AsShape(put, slices.Concat(outer, made)...)
 	if n == 2 {
 		put = p.laidLike(self, put)
 	}

@@ -35,17 +35,14 @@ func NarrowTensor(c dispatch.Context, self *tensor.Tensor, dim int64, start *ten
 }
 
 // TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.
-func TensorSplitTensor(c dispatch.Context, self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func TensorSplitTensor(c dispatch.Context, self, indicesOrSections *tensor.Tensor, dim int64) (_ []*tensor.Tensor, err error) {
 	by := indicesOrSections
 	if by.DType() != dtype.Int64 || by.Dim() > 1 {
 		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
 	}
 	s := newScope(c, "tensor_split")
-	defer s.Close()
-	list := backend.RowMajor(&s.Scope, by, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	list := s.RowMajor(by, dtype.Int64)
 	indices, err := backend.Ints(s.Op, list)
 	if err != nil {
 		return nil, err

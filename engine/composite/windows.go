@@ -12,7 +12,7 @@ import (
 
 // window makes a window of length samples from their positions 0, 1, ..., of which the last is n-1. A periodic window leaves out
 // the last sample of one that is longer by one.
-func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor) (*tensor.Tensor, error) {
+func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if d == dtype.None {
 		d = dtype.Default()
 	}
@@ -23,32 +23,32 @@ func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.
 		return nil, status.Runtimef("%s: requires non-negative window_length, got window_length=%d", op, length)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if length <= 1 {
-		return s.result(nil, s.Track(c.Ones(nil, []int64{length}, d, layout, dev)))
+		return s.result(nil, s.OnesWith([]int64{length}, d, layout, dev))
 	}
 	n := length
 	if periodic {
 		n++
 	}
-	x := s.Track(c.Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
-	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, s.Cast(values(s, x, float64(n)), d)) })
+	x := s.ArangeWith(dtype.IntScalar(length), d.Compute(), layout, dev)
+	return s.ReturnNew(s.result(nil, s.CastTo(values(s, x, float64(n)), d)))
 }
 
 // scaled is a*t + b.
 func (s *scope) scaled(t *tensor.Tensor, a, b float64) *tensor.Tensor {
-	return s.Add(s.Mul(t, s.Float(a)), s.Float(b))
+	return s.Add(s.Mul(t, s.FloatNumber(a)), s.FloatNumber(b))
 }
 
 // cosine is a*cos(f*x) + b.
 func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
-	return s.scaled(s.Unary(s.C.Cos, s.Mul(x, s.Float(f))), a, b)
+	return s.scaled(s.Cos(s.Mul(x, s.FloatNumber(f))), a, b)
 }
 
 // BartlettWindow returns the triangular window 1 - |2i/(n-1) - 1|.
 func BartlettWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		return s.scaled(s.Unary(c.Abs, s.scaled(x, 2/(n-1), -1)), -1, 1)
+		return s.scaled(s.Abs(s.scaled(x, 2/(n-1), -1)), -1, 1)
 	})
 }
 
@@ -85,10 +85,10 @@ func KaiserWindow(c dispatch.Context, length int64, periodic bool, beta float64,
 // kaiser returns the Kaiser window at positions x from -1 to 1. The Bessel functions go without their exponentials, which overflow; their ratio is
 // multiplied in by halves, the root twice, so that it is not rounded to a subnormal number on the way.
 func (s *scope) kaiser(x *tensor.Tensor, beta float64) *tensor.Tensor {
-	top := s.Float(math.Abs(beta))
+	top := s.FloatNumber(math.Abs(beta))
 	// Rounding may carry the square of the ends beyond 1.
-	x = s.Unary(s.C.Sqrt, s.Binary(s.C.ClampMin, s.scaled(s.Unary(s.C.Square, x), -1, 1), s.Float(0)))
+	x = s.Sqrt(s.ClampMin(s.scaled(s.Square(x), -1, 1), s.FloatNumber(0)))
 	x = s.Mul(x, top)
-	root := s.Unary(s.C.Exp, s.Mul(s.Sub(x, top), s.Float(0.5)))
-	return s.Mul(s.Mul(s.Div(s.Unary(s.C.SpecialI0e, x), s.Unary(s.C.SpecialI0e, top)), root), root)
+	root := s.Exp(s.Mul(s.Sub(x, top), s.FloatNumber(0.5)))
+	return s.Mul(s.Mul(s.Div(s.SpecialI0e(x), s.SpecialI0e(top)), root), root)
 }

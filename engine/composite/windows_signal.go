@@ -11,7 +11,7 @@ import (
 )
 
 // signalWindow returns a window of m samples, computed from their positions.
-func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(s *scope, x *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(s *scope, x *tensor.Tensor) *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	op := "signal.windows." + name
 	if d == dtype.None {
 		d = dtype.Default()
@@ -23,23 +23,23 @@ func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DT
 		return nil, status.Valuef("%s: expects float32 or float64 dtypes, got: %v", op, d)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if m <= 1 {
-		return s.result(nil, s.Track(c.Ones(nil, []int64{m}, d, layout, dev)))
+		return s.result(nil, s.OnesWith([]int64{m}, d, layout, dev))
 	}
 	width := float64(m)
 	if sym {
 		width--
 	}
 	first, step := positions(width)
-	x := s.Track(c.Linspace(nil, dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev))
-	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, values(s, x)) })
+	x := s.LinspaceWith(dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev)
+	return s.ReturnNew(s.result(nil, values(s, x)))
 }
 
 // SignalWindowsBartlett returns the triangular window 1 - |x|, x going from -1 to 1.
 func SignalWindowsBartlett(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return signalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		return s.scaled(s.Unary(c.Abs, x), -1, 1)
+		return s.scaled(s.Abs(x), -1, 1)
 	})
 }
 
@@ -49,7 +49,7 @@ func SignalWindowsCosine(c dispatch.Context, m int64, sym bool, d dtype.DType, l
 		step = math.Pi / (width + 1)
 		return step / 2, step
 	}
-	return signalWindow(c, "cosine", m, sym, d, layout, dev, half, func(s *scope, x *tensor.Tensor) *tensor.Tensor { return s.Unary(c.Sin, x) })
+	return signalWindow(c, "cosine", m, sym, d, layout, dev, half, func(s *scope, x *tensor.Tensor) *tensor.Tensor { return s.Sin(x) })
 }
 
 // SignalWindowsExponential is exp(-|i - center| / tau), center being the middle by default.
@@ -69,7 +69,7 @@ func SignalWindowsExponential(c dispatch.Context, m int64, center *float64, tau 
 		return -middle / tau, 1 / tau
 	}
 	return signalWindow(c, name, m, sym, d, layout, dev, around, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		return s.Unary(c.Exp, s.negative(s.Unary(c.Abs, x)))
+		return s.Exp(s.negative(s.Abs(x)))
 	})
 }
 
@@ -83,7 +83,7 @@ func SignalWindowsGaussian(c dispatch.Context, m int64, std float64, sym bool, d
 		return -width / 2 * step, step
 	}
 	return signalWindow(c, "gaussian", m, sym, d, layout, dev, around, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		return s.Unary(c.Exp, s.negative(s.Unary(c.Square, x)))
+		return s.Exp(s.negative(s.Square(x)))
 	})
 }
 

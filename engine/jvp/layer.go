@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -20,9 +20,8 @@ func init() { dispatch.Differentiate(serve) }
 
 // pushed is a call at a level of forward differentiation.
 type pushed struct {
-	owner.Formula
+	build.Builder
 	*dispatch.Call
-	c     dispatch.Context
 	level *tensor.Level
 	self  *tensor.Tensor                    // the first operand
 	still *tensor.Still                     // of the tangents of results
@@ -34,16 +33,16 @@ var calls = sync.Pool{New: func() any { return new(pushed) }}
 
 func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	p := calls.Get().(*pushed)
-	p.Op, p.Call, p.c, p.level = call.Name, call, c, l
+	p.Op, p.Call, p.C, p.level = call.Name, call, c, l
 	defer func() {
-		p.Close()
+		p.Release()
 		*p = pushed{}
 		calls.Put(p)
 	}()
 	if at := call.First(); at >= 0 {
 		p.self = dispatch.Value[*tensor.Tensor](call, at)
 	}
-	return p.Evaluate(p.serve)
+	return p.Try(p.serve)
 }
 
 func (p *pushed) serve() {
@@ -140,7 +139,7 @@ func differentiable(t *tensor.Tensor) bool {
 // run runs the call with the tensors replaced, and returns the new tensors, with nil for results that were written in place.
 func (p *pushed) run(c dispatch.Context, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
 	given := make([]*tensor.Tensor, 0, 4)
-	back := p.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
+	back := p.Call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 		other := change(i, t)
 		given = append(given, other)
 		return other
@@ -172,7 +171,7 @@ func (p *pushed) run(c dispatch.Context, change func(i int, t *tensor.Tensor) *t
 
 // primals runs the call without tangents.
 func (p *pushed) primals() []*tensor.Tensor {
-	return p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
+	return p.run(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
 }
 
 // fixed reports whether elements of a tensor share memory that those of its tangent do not share.
@@ -237,7 +236,7 @@ func (p *pushed) constant() {
 	if !p.level.Over() {
 		for _, t := range p.Written() {
 			if slope := p.tangent(t); slope != nil {
-				p.Check(p.c.Zero(slope))
+				p.Check(p.C.Zero(slope))
 			}
 		}
 	}
@@ -265,7 +264,7 @@ func (p *pushed) drawn() {
 	made := p.primals()
 	zeros := make([]*tensor.Tensor, len(made))
 	for i, t := range made {
-		zeros[i] = p.Track(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+		zeros[i] = p.ZerosLikeWith(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)
 	}
 	p.give(made, zeros)
 }
@@ -277,7 +276,7 @@ func (p *pushed) steps() {
 		p.tangents(p.product)
 		return
 	}
-	err := p.Steps(p.c)
+	err := p.Steps(p.C)
 	for _, t := range p.Made() {
 		switch {
 		case err != nil || t == nil:
@@ -334,12 +333,12 @@ func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
 // laid returns a tangent with the layout of its primal, so that views of both have corresponding elements, and with separate memory.
 func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	if p.shared(tangent) && !p.shared(primal) {
-		tangent = p.Track(p.c.Clone(tangent, shape.Preserve))
+		tangent = p.CloneWith(tangent, shape.Preserve)
 	}
 	if primal.Keys()|tangent.Keys() == 0 && slices.Equal(tangent.Sizes(), primal.Sizes()) && slices.Equal(tangent.Strides(), primal.Strides()) {
 		return tangent
 	}
-	return p.Track(dispatch.Laid(p.c, tangent, primal))
+	return p.Track(dispatch.Laid(p.C, tangent, primal))
 }
 
 // sharing returns an error for the tangent of a view that is no view of a tangent: a write to one of them would not be one to the other.

@@ -49,7 +49,7 @@ func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
 		return made, nil
 	}
 	undo := p.withoutNumbers()
-	slopes = p.run(p.c, func(i int, t *tensor.Tensor) *tensor.Tensor {
+	slopes = p.run(p.C, func(i int, t *tensor.Tensor) *tensor.Tensor {
 		switch slope := p.tangent(t); {
 		case slope != nil:
 			return slope
@@ -145,9 +145,9 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 		switch into := p.tangent(out); {
 		case into == nil:
 		case k < len(slopes) && slopes[k] != nil:
-			p.Check(p.c.Copy(into, slopes[k], false))
+			p.Check(p.C.Copy(into, slopes[k], false))
 		default:
-			p.Check(p.c.Zero(into))
+			p.Check(p.C.Zero(into))
 		}
 	}
 	p.give(written, nil)
@@ -160,7 +160,7 @@ func (p *pushed) rewritten(outs, made []*tensor.Tensor) []*tensor.Tensor {
 	}
 	for k, out := range outs {
 		if out != nil {
-			p.Check(p.c.Copy(p.primal(out), made[k], false))
+			p.Check(p.C.Copy(p.primal(out), made[k], false))
 		}
 	}
 	return make([]*tensor.Tensor, len(made))
@@ -175,7 +175,7 @@ func (p *pushed) multilinear() (made, slopes []*tensor.Tensor) {
 		if !ok || *t == nil || p.tangent(*t) == nil {
 			continue
 		}
-		slopes = p.sum(slopes, p.run(p.c, func(k int, t *tensor.Tensor) *tensor.Tensor {
+		slopes = p.sum(slopes, p.run(p.C, func(k int, t *tensor.Tensor) *tensor.Tensor {
 			if k == i {
 				return p.tangent(t)
 			}
@@ -196,7 +196,7 @@ func (p *pushed) sum(a, b []*tensor.Tensor) []*tensor.Tensor {
 		case a[k] == nil:
 			a[k] = t
 		default:
-			a[k] = p.Track(p.c.Add(nil, a[k], t, dtype.IntScalar(1)))
+			a[k] = p.Add(a[k], t)
 		}
 	}
 	return a

@@ -24,10 +24,10 @@ type recorded struct {
 func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded {
 	r := &recorded{}
 	for _, t := range p.Operands() {
-		r.create = r.create || p.c.Recording() && t.SlopeWanted()
-		r.values = r.values || p.c.Recording() && p.primal(t).SlopeWanted()
+		r.create = r.create || p.C.Recording() && t.SlopeWanted()
+		r.values = r.values || p.C.Recording() && p.primal(t).SlopeWanted()
 	}
-	r.c = p.c.Apart(r.create)
+	r.c = p.C.Apart(r.create)
 	r.results = p.run(r.c, func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		slope := p.tangent(t)
 		if slope == nil {
@@ -43,10 +43,10 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 // input returns a tensor as a leaf, or as a view if the autograd graph continues before it. In outer vmap levels that map over an operand, each batch
 // element has a separate one.
 func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
-	each := p.Track(dispatch.Spread(p.c.Around(p.level), t, p.mapped))
+	each := p.Track(dispatch.Spread(p.C.Around(p.level), t, p.mapped))
 	r.spread = r.spread || len(around(each)) != len(around(t))
 	t = each
-	inferred, err := dispatch.Autograd.IsInference(p.c, t)
+	inferred, err := dispatch.Autograd.IsInference(p.C, t)
 	p.Check(err)
 	if inferred {
 		t = p.Track(r.c.Clone(t, shape.Preserve))
@@ -70,7 +70,7 @@ func (p *pushed) made(r *recorded) []*tensor.Tensor {
 	made := make([]*tensor.Tensor, len(r.results))
 	for k, t := range r.results {
 		if made[k] = t; t != nil && t.SlopeWanted() {
-			made[k] = p.Track(p.c.JvpDetach(t))
+			made[k] = p.Track(p.C.JvpDetach(t))
 		}
 	}
 	return made
@@ -101,7 +101,7 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 		if t.IsWrappedNumber() || slices.Equal(t.Sizes(), sizes) {
 			return t
 		}
-		return p.Track(p.c.Expand(t, slices.Clone(sizes), false))
+		return p.Expand(t, slices.Clone(sizes)...)
 	})
 	result := r.results[0]
 	if result.DType() != r.inputs[0].DType() {

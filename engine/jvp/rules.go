@@ -39,7 +39,7 @@ func (p *pushed) alike() bool {
 
 // likeOther is the rule of reshape_as, which uses only the sizes of the other tensor.
 func (p *pushed) likeOther() bool {
-	t, err := p.c.Reshape(p.self, slices.Clone(p.Operands()[1].Sizes()))
+	t, err := p.C.Reshape(p.self, slices.Clone(p.Operands()[1].Sizes()))
 	p.Check(err)
 	*p.Results[0].(**tensor.Tensor) = t
 	return true
@@ -63,7 +63,7 @@ func (p *pushed) added() bool {
 		pass := func(addend *tensor.Tensor, factors ...*tensor.Tensor) {
 			at := -1
 			all := append([]*tensor.Tensor{addend}, factors...)
-			slopes = p.sum(slopes, p.run(p.c, func(int, *tensor.Tensor) *tensor.Tensor {
+			slopes = p.sum(slopes, p.run(p.C, func(int, *tensor.Tensor) *tensor.Tensor {
 				at++
 				return all[at]
 			}))
@@ -71,8 +71,8 @@ func (p *pushed) added() bool {
 		slope, first, second := p.tangent(addend), p.tangent(factors[0]), p.tangent(factors[1])
 		if first == nil && second == nil {
 			beta := p.Track(tensor.WrappedNumber(dispatch.Given(p.Call, "beta", dtype.IntScalar(1))))
-			scaled := p.Track(p.c.Mul(nil, slope, beta))
-			return made, []*tensor.Tensor{p.Track(p.c.Expand(scaled, slices.Clone(made[0].Sizes()), false))}
+			scaled := p.Mul(slope, beta)
+			return made, []*tensor.Tensor{p.Expand(scaled, slices.Clone(made[0].Sizes())...)}
 		}
 		zero := p.zeros(p.primal(addend))
 		if slope == nil {
@@ -93,7 +93,7 @@ func (p *pushed) added() bool {
 // text returns the printed form: the primal, followed by the tangent.
 func (p *pushed) text() bool {
 	text := func(part func(t *tensor.Tensor) *tensor.Tensor) string {
-		p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return part(t) })
+		p.run(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor { return part(t) })
 		return *p.Results[0].(*string)
 	}
 	tangent := ""

@@ -39,7 +39,7 @@ func (p *pushed) receive(from []*tensor.Tensor) (commit func()) {
 func (p *pushed) spread(t *tensor.Tensor, from []*tensor.Tensor) (commit func()) {
 	w := t.Wrapped()
 	alone := w.Tangent.Alone()
-	each := p.Track(dispatch.Spread(p.c.Around(p.level), w.Tangent, func(l *tensor.Level) bool {
+	each := p.Track(dispatch.Spread(p.C.Around(p.level), w.Tangent, func(l *tensor.Level) bool {
 		return slices.ContainsFunc(from, func(t *tensor.Tensor) bool { return t != nil && slices.Contains(around(t), l) })
 	}))
 	switch {
@@ -48,7 +48,7 @@ func (p *pushed) spread(t *tensor.Tensor, from []*tensor.Tensor) (commit func())
 	case !alone:
 		p.Check(status.NotImplementedf("%s: inside jvp: the written-to tensor has a tangent that is not batched, and views share its memory; pass jvp a batched tangent", p.Name))
 	}
-	made := p.Track(p.c.Clone(each, shape.Preserve))
+	made := p.CloneWith(each, shape.Preserve)
 	return func() { p.Check(t.SetTangent(p.Name, made)) }
 }
 
@@ -75,7 +75,7 @@ func (p *pushed) receiveTogether(t *tensor.Tensor) (commit func()) {
 		}
 	}
 	length := memory.Nbytes() / t.DType().Size()
-	zeros := p.Track(p.c.Zeros(nil, []int64{length}, t.DType(), tensor.NoLayout, t.Device()))
+	zeros := p.ZerosWith([]int64{length}, t.DType(), tensor.NoLayout, t.Device())
 	if t.Wrapped() == nil {
 		zeros = p.unwritten(zeros)
 	}
@@ -114,7 +114,7 @@ func (p *pushed) lying(t, zeros *tensor.Tensor) *tensor.Tensor {
 func (p *pushed) placed(zeros *tensor.Tensor, sizes, strides []int64, offset int64) *tensor.Tensor {
 	w := zeros.Wrapped()
 	if w == nil {
-		return p.Track(p.c.AsStrided(nil, zeros, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset)))
+		return p.AsStrided(zeros, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset))
 	}
 	all := p.placed(w.Value, append([]int64{w.Level.Size}, sizes...), append([]int64{w.Value.Strides()[0]}, strides...), offset)
 	return p.Track(tensor.Wrap(p.Name, all, w.Level))
@@ -123,15 +123,15 @@ func (p *pushed) placed(zeros *tensor.Tensor, sizes, strides []int64, offset int
 // unwritten returns the zeros of a tangent that is to be written. In outer transforms each batch element has separate ones, since the written values
 // may differ, even with the same primal.
 func (p *pushed) unwritten(primal *tensor.Tensor) *tensor.Tensor {
-	each := p.Track(p.c.Around(p.level).VmapSpread(primal))
-	return p.Track(p.c.ZerosLike(each, each.DType(), tensor.NoLayout, each.Device(), shape.Preserve))
+	each := p.Track(p.C.Around(p.level).VmapSpread(primal))
+	return p.ZerosLikeWith(each, each.DType(), tensor.NoLayout, each.Device(), shape.Preserve)
 }
 
 // keepRead makes a recorded operation read copies of the operands that it writes to, since the autograd graph needs the former values. The function
 // that it returns ends that.
 func (p *pushed) keepRead(outs []*tensor.Tensor) (end func()) {
 	operands := p.Operands()
-	if !p.c.Recording() || !slices.ContainsFunc(operands, (*tensor.Tensor).SlopeWanted) {
+	if !p.C.Recording() || !slices.ContainsFunc(operands, (*tensor.Tensor).SlopeWanted) {
 		return func() {}
 	}
 	p.read = map[*tensor.Tensor]*tensor.Tensor{}
@@ -139,7 +139,7 @@ func (p *pushed) keepRead(outs []*tensor.Tensor) (end func()) {
 		if !slices.Contains(outs, t) || p.read[t] != nil {
 			continue
 		}
-		copied := func(t *tensor.Tensor) *tensor.Tensor { return p.Track(p.c.Clone(t, shape.Preserve)) }
+		copied := func(t *tensor.Tensor) *tensor.Tensor { return p.CloneWith(t, shape.Preserve) }
 		primal, tangent := copied(p.primal(t)), p.tangent(t)
 		if tangent == nil {
 			p.read[t] = primal
@@ -163,7 +163,7 @@ func (p *pushed) rest() {
 		return
 	}
 	p.still = w.Still
-	slopes := p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor {
+	slopes := p.run(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if t == p.self {
 			return w.Tangent
 		}

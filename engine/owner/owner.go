@@ -58,6 +58,15 @@ func (s *Scope) Track(t *tensor.Tensor, err error) *tensor.Tensor {
 	return t
 }
 
+// TrackAll is Track for a list.
+func (s *Scope) TrackAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
+	for _, t := range list {
+		s.Track(t, nil)
+	}
+	s.Fail(err)
+	return list
+}
+
 // Step tracks the result of a step.
 func (s *Scope) Step(f func() (*tensor.Tensor, error)) *tensor.Tensor {
 	if s.Err != nil {

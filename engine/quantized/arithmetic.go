@@ -20,7 +20,6 @@ import (
 // wants returns an error for operands that are not quantized, or per channel.
 func (s *scope) wants(name string, t *tensor.Tensor) {
 	switch {
-	case s.Err != nil:
 	case !isQuantized(t):
 		s.Failf("%s must be a quantized tensor, but got %v", name, t.DType())
 	case t.Quantizer().PerChannel():
@@ -32,7 +31,7 @@ func (s *scope) wants(name string, t *tensor.Tensor) {
 func (s *scope) both(qa, qb *tensor.Tensor) {
 	s.wants("qa", qa)
 	s.wants("qb", qb)
-	if s.Err == nil && qa.DType() != qb.DType() {
+	if qa.DType() != qb.DType() {
 		s.Failf("qa and qb must have the same dtype, but got %v and %v", qa.DType(), qb.DType())
 	}
 	s.together(qa, qb)
@@ -43,22 +42,16 @@ var sumKernel, productKernel = kernel.Get("quantized_add"), kernel.Get("quantize
 // merged returns the result of a kernel on two operands, with the factor of their sums or products. With relu, negative values become 0.
 func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
 	s.both(qa, qb)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	sizes, err := shape.Broadcast(s.Op, qa.Sizes(), qb.Sizes())
-	s.Fail(err)
+	s.Check(err)
 	a, b, d := s.ints(qa), s.ints(qb), qa.DType()
-	to := s.Step(func() (*tensor.Tensor, error) {
-		if slices.Equal(sizes, a.Sizes()) {
-			return s.C.EmptyLike(a, dtype.None, tensor.NoLayout, device.None, shape.Preserve)
-		}
-		return tensor.Empty(s.Op, sizes, d.Stored(), a.Device())
-	})
-	made := s.as(to, d, q) // rejected before there is work
-	if s.Err != nil {
-		return nil, s.Err
+	var to *tensor.Tensor
+	if slices.Equal(sizes, a.Sizes()) {
+		to = s.EmptyLikeWith(a, dtype.None, tensor.NoLayout, device.None, shape.Preserve)
+	} else {
+		to = s.Track(tensor.Empty(s.Op, sizes, d.Stored(), a.Device()))
 	}
+	made := s.as(to, d, q) // rejected before there is work
 	low, high := d.StoredRange()
 	if relu {
 		low = q.Zeros[0]
@@ -74,9 +67,9 @@ func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quanti
 }
 
 // add adds the numbers.
-func add(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+func add(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	return s.merged(sumKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
 }
 
@@ -85,7 +78,7 @@ func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
 	if !wanted {
 		return t
 	}
-	return s.Unary(s.C.Relu, t)
+	return s.Relu(t)
 }
 
 // QuantizedAdd returns the sum of two tensors.
@@ -109,13 +102,10 @@ func QuantizedMulRelu(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, 
 }
 
 // multiply multiplies the integers minus their zero points, which is exact for 8 bits.
-func multiply(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+func multiply(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	s.both(qa, qb)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	factor := float32(qa.Quantizer().Scales[0]) * float32(qb.Quantizer().Scales[0]) * (1 / float32(scale))
 	return s.merged(productKernel, qa, qb, tensor.PerTensor(scale, zero), factor, relu)
 }
@@ -131,13 +121,13 @@ func QuantizedAddScalarRelu(c dispatch.Context, qa *tensor.Tensor, b dtype.Scala
 }
 
 // shifted moves the zero point by the number's integer, and where the range of the integers ends before that it makes the scale wider.
-func shifted(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+func shifted(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	s.wants("qa", qa)
 	x, ok := s.finite(b)
 	if !ok {
-		return nil, s.Err
+		return nil, nil
 	}
 	q := qa.Quantizer()
 	lo, hi := qa.DType().StoredRange()
@@ -156,19 +146,16 @@ func shifted(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, r
 // finite returns a number that is real and finite.
 func (s *scope) finite(b dtype.Scalar) (float64, bool) {
 	x := b.Float()
-	if s.Err == nil && (b.Kind == dtype.KindComplex || math.IsNaN(x) || math.IsInf(x, 0)) {
+	if b.Kind == dtype.KindComplex || math.IsNaN(x) || math.IsInf(x, 0) {
 		s.Failf("b must be a finite real number, but got %v", b)
 	}
-	return x, s.Err == nil
+	return x, true
 }
 
 // copied returns a copy of the integers of t with another quantizer.
 func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
 	ints := s.ints(t)
-	made := s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(ints, shape.Preserve) })
-	if s.Err != nil {
-		return nil
-	}
+	made := s.CloneWith(ints, shape.Preserve)
 	return s.as(made, t.DType(), q)
 }
 
@@ -182,13 +169,13 @@ func QuantizedMulScalarRelu(c dispatch.Context, qa *tensor.Tensor, b dtype.Scala
 	return stretched(c, "quantized.mul_scalar_relu", qa, b, true)
 }
 
-func stretched(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (*tensor.Tensor, error) {
+func stretched(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	s.wants("qa", qa)
 	x, ok := s.finite(b)
 	if !ok {
-		return nil, s.Err
+		return nil, nil
 	}
 	q := qa.Quantizer()
 	lo, hi := qa.DType().StoredRange()
@@ -197,36 +184,34 @@ func stretched(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar,
 		return s.Return(s.positive(s.copied(qa, tensor.PerTensor(q.Scales[0]*x, q.Zeros[0])), relu))
 	case x == 0:
 		made := s.copied(qa, tensor.PerTensor(1, 0))
-		s.Do(func() error { return c.Zero(made) })
+		s.Zero(made)
 		return s.Return(made)
 	}
 	ints := s.ints(qa)
-	turned := s.Step(func() (*tensor.Tensor, error) { return c.BitwiseNot(nil, ints) })
+	turned := s.BitwiseNot(ints)
 	// ~x is hi + lo - x for integers with a sign, and for others too.
 	made := s.as(turned, qa.DType(), tensor.PerTensor(-x*q.Scales[0], hi+lo-q.Zeros[0]))
 	return s.Return(s.positive(made, relu))
 }
 
 // QuantizedRelu6 returns the numbers held to [0, 6].
-func QuantizedRelu6(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedRelu6(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantized.relu6")
-	defer s.Close()
+	defer s.Close(&err)
 	s.wants("self", self)
-	return s.Return(s.Step(func() (*tensor.Tensor, error) { return c.Clamp(nil, self, dtype.IntScalar(0), dtype.IntScalar(6)) }))
+	return s.Return(s.Clamp(self, dtype.IntScalar(0), dtype.IntScalar(6)))
 }
 
 // QuantizedCat concatenates tensors and requantizes them: by default like the first of them, otherwise with scale and zero.
-func QuantizedCat(c dispatch.Context, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
+func QuantizedCat(c dispatch.Context, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantized.cat")
-	defer s.Close()
+	defer s.Close(&err)
 	if len(tensors) == 0 {
 		s.Failf("expected a list of at least one tensor")
 	}
 	alike := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
-		if s.wants("every tensor", t); s.Err != nil {
-			return nil, s.Err
-		}
+		s.wants("every tensor", t)
 		q := *tensor.PerTensor(tensors[0].Quantizer().Scales[0], tensors[0].Quantizer().Zeros[0])
 		if scale != nil {
 			q.Scales[0] = *scale
@@ -236,5 +221,5 @@ func QuantizedCat(c dispatch.Context, tensors []*tensor.Tensor, dim int64, scale
 		}
 		alike[i] = s.requantized(t, tensors[0].DType(), &q)
 	}
-	return s.Return(s.Step(func() (*tensor.Tensor, error) { return c.Cat(nil, alike, dim) }))
+	return s.Return(s.Cat(alike, dim))
 }

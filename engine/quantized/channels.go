@@ -20,27 +20,21 @@ func (s *scope) numbered(t *tensor.Tensor, number func(i int) int64) *tensor.Ten
 	vector := s.list([]int64{int64(len(q.Scales))}, dtype.Int64, device.Host, func(i int) dtype.Scalar { return dtype.IntScalar(number(i)) })
 	strides := make([]int64, t.Dim())
 	strides[q.Axis] = 1
-	return s.Step(func() (*tensor.Tensor, error) { return vector.View(s.Op, t.Sizes(), strides, 0) })
+	return s.Track(vector.View(s.Op, t.Sizes(), strides, 0))
 }
 
 // followed returns the quantizers of n views of t, which on makes of tensors of its sizes.
 func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*tensor.Tensor) []*tensor.Quantizer {
 	q := t.Quantizer()
 	quantizers := slices.Repeat([]*tensor.Quantizer{q}, n)
-	if s.Err != nil || !q.PerChannel() {
+	if !q.PerChannel() {
 		return quantizers
 	}
 	base := s.numbered(t, func(i int) int64 { return int64(i) })
-	if s.Err != nil {
-		return nil
-	}
-	views := on(base)
-	if failed := new(status.Error); errors.As(s.Err, &failed) && failed.Code != status.Memory {
-		s.Err = nil
+	var views []*tensor.Tensor
+	err := s.Try(func() { views = on(base) })
+	if failed := new(status.Error); errors.As(err, &failed) && failed.Code != status.Memory {
 		s.Failf("a view of sizes %v of a tensor that is quantized per channel along axis %d mixes channels; call dequantize() first", t.Sizes(), q.Axis)
-	}
-	if s.Err != nil {
-		return nil
 	}
 	for i, v := range views {
 		axis := -1
@@ -76,7 +70,7 @@ func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*ten
 // gathered returns the quantizer of the results that f computed from tensors: that of the first, with channels mapped.
 func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 	of := t[0].Quantizer()
-	if s.Err != nil || !of.PerChannel() {
+	if !of.PerChannel() {
 		return of
 	}
 	all := &tensor.Quantizer{} // the channels of all tensors; those of the same scale and zero point have one number
@@ -103,12 +97,9 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 		numbered[i] = s.numbered(t[i], func(k int) int64 { return number(channel{q.Scales[k], q.Zeros[k]}) })
 	}
 	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, numbered) })
-	if s.Err != nil {
-		return nil
-	}
 	if list[0].Dim() == 0 { // an element has one channel
 		numbers, err := backend.Ints(s.Op, list[0])
-		if s.Fail(err); err != nil {
+		if s.Check(err); err != nil {
 			return nil
 		}
 		return tensor.PerTensor(all.Scales[numbers[0]], all.Zeros[numbers[0]])
@@ -142,12 +133,9 @@ func taken(q *tensor.Quantizer, axis, n int, which func(k int) int64) *tensor.Qu
 
 // along returns the numbers in a tensor by the index along an axis; false where they depend on another index too.
 func (s *scope) along(t *tensor.Tensor, axis int) (numbers []int64, ok bool) {
-	all := backend.RowMajor(&s.Scope, t, dtype.Int64)
-	if s.Err != nil {
-		return nil, false
-	}
+	all := s.RowMajor(t, dtype.Int64)
 	elements, err := backend.Ints(s.Op, all)
-	if s.Fail(err); err != nil {
+	if s.Check(err); err != nil {
 		return nil, false
 	}
 	n, inner := int(t.Sizes()[axis]), 1

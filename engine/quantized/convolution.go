@@ -16,12 +16,11 @@ func QuantizedConv2dRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, 
 	return convolve(c, "quantized.conv2d_relu", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), true)
 }
 
-func convolve(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, q *tensor.Quantizer, relu bool) (*tensor.Tensor, error) {
+func convolve(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, q *tensor.Quantizer, relu bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	s.wants("self", self)
 	switch {
-	case s.Err != nil:
 	case self.DType() == dtype.QInt32:
 		s.Failf("self must be quint8 or qint8, but got %v", self.DType())
 	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
@@ -35,12 +34,9 @@ func convolve(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, 
 	}
 	s.together(self, weight, bias)
 	x, w := s.dense(self), s.dense(weight)
-	y := s.Step(func() (*tensor.Tensor, error) { return c.Conv2d(x, w, bias, stride, padding, dilation, groups) })
+	y := s.Conv2d(x, w, bias, stride, padding, dilation, groups)
 	if relu {
-		y = s.Step(func() (*tensor.Tensor, error) { return c.Relu(nil, y) })
-	}
-	if s.Err != nil {
-		return nil, s.Err
+		y = s.Relu(y)
 	}
 	return s.Return(s.quantized(y, self.DType(), q))
 }

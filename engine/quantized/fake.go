@@ -13,14 +13,14 @@ import (
 // FakeQuantizePerTensorAffineCachemask rounds elements to the values that integers from lo to hi represent, and returns the mask of those in range.
 func FakeQuantizePerTensorAffineCachemask(c dispatch.Context, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
 	s := newScope(c, "fake_quantize_per_tensor_affine")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.fake(self, tensor.PerTensor(scale, zero), lo, hi)
 }
 
 // FakeQuantizePerChannelAffineCachemask returns that with a scale and a zero point for each index along an axis.
 func FakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (output, mask *tensor.Tensor, err error) {
 	s := newScope(c, "fake_quantize_per_channel_affine")
-	defer s.Close()
+	defer s.Close(&err)
 	q := s.channels(self, scale, zero, axis)
 	s.complete(self, q)
 	return s.fake(self, q, lo, hi)
@@ -28,34 +28,30 @@ func FakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero
 
 // complete returns an error for a quantizer that some channels of x are missing in.
 func (s *scope) complete(x *tensor.Tensor, q *tensor.Quantizer) {
-	if n := int64(len(q.Scales)); s.Err == nil && (n != x.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales)) {
+	if n := int64(len(q.Scales)); n != x.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales) {
 		s.Failf("expected one scale and one zero point for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
 	}
 }
 
 func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (output, mask *tensor.Tensor, err error) {
-	s.Strided(x)
-	if s.Err == nil && !x.DType().IsFloatingPoint() {
+	s.CheckStrided(x)
+	if !x.DType().IsFloatingPoint() {
 		s.Failf("expected floats, but got %v", x.DType())
 	}
-	if s.Err == nil && lo > hi {
+	if lo > hi {
 		s.Failf("quant_min must not be more than quant_max, but got %d and %d", lo, hi)
 	}
 	for i := range q.Scales {
 		scale := float64(float32(q.Scales[i]))
 		switch {
-		case s.Err != nil:
 		case !(scale > 0) || math.IsInf(scale, 0):
 			s.Failf("a scale must be positive and finite, but got %v", q.Scales[i])
 		case q.Zeros[i] < lo || q.Zeros[i] > hi:
 			s.Failf("a zero point must be between quant_min and quant_max, %d and %d, but got %d", lo, hi, q.Zeros[i])
 		}
 	}
-	if s.Err != nil {
-		return nil, nil, s.Err
-	}
 	d := x.DType()
-	wide := s.Cast(x, d.Compute())
+	wide := s.CastTo(x, d.Compute())
 	each := func(value func(i int) float64) *tensor.Tensor {
 		return s.list(broadcast(q, x.Dim()), dtype.Float32, x.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(value(i)) })
 	}
@@ -64,10 +60,10 @@ func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (outpu
 	least := each(func(i int) float64 { return float64(lo - q.Zeros[i]) })
 	most := each(func(i int) float64 { return float64(hi - q.Zeros[i]) })
 	scaled := s.Mul(wide, inverse)
-	whole := s.Step(func() (*tensor.Tensor, error) { return s.C.Round(nil, scaled, 0) })
-	held := s.Step(func() (*tensor.Tensor, error) { return s.C.ClampTensor(nil, whole, least, most) })
-	output = s.Cast(s.Mul(held, scales), d)
-	mask = s.Binary(s.C.LogicalAnd, s.Binary(s.C.Ge, whole, least), s.Binary(s.C.Le, whole, most))
+	whole := s.Round(scaled)
+	held := s.ClampTensor(whole, least, most)
+	output = s.CastTo(s.Mul(held, scales), d)
+	mask = s.LogicalAnd(s.Ge(whole, least), s.Le(whole, most))
 	return s.ReturnBoth(output, mask)
 }
 
@@ -78,15 +74,12 @@ func FakeQuantizePerTensorAffine(c dispatch.Context, self *tensor.Tensor, scale 
 }
 
 // FakeQuantizePerTensorAffineTensorQparams is FakeQuantizePerTensorAffine with a scale and a zero point in tensors.
-func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
+func FakeQuantizePerTensorAffineTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "fake_quantize_per_tensor_affine")
-	defer s.Close()
+	defer s.Close(&err)
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
-	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
+	if len(scales) != 1 || len(zeros) != 1 {
 		s.Failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	return c.FakeQuantizePerTensorAffine(self, scales[0], zeros[0], lo, hi)
 }
@@ -98,29 +91,29 @@ func FakeQuantizePerChannelAffine(c dispatch.Context, self, scale, zero *tensor.
 }
 
 // firstOf returns the first of two results.
-func firstOf(c dispatch.Context, op string, first, second *tensor.Tensor, err error) (*tensor.Tensor, error) {
+func firstOf(c dispatch.Context, op string, first, second *tensor.Tensor, failed error) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
-	s.Track(first, err)
+	defer s.Close(&err)
 	s.Track(second, nil)
+	s.Track(first, failed)
 	return s.Return(first)
 }
 
 // FakeQuantizeLearnablePerTensorAffine is FakeQuantizePerTensorAffine with gradients of the scale and the zero point.
-func FakeQuantizeLearnablePerTensorAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+func FakeQuantizeLearnablePerTensorAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "fake_quantize_learnable_per_tensor_affine")
-	defer s.Close()
+	defer s.Close(&err)
 	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: -1}
-	if s.Err == nil && (len(q.Scales) != 1 || len(q.Zeros) != 1) {
+	if len(q.Scales) != 1 || len(q.Zeros) != 1 {
 		s.Failf("scale and zero_point must have one element, but got %d and %d", len(q.Scales), len(q.Zeros))
 	}
 	return s.learnable(self, scale, zero, q, lo, hi, factor)
 }
 
 // FakeQuantizeLearnablePerChannelAffine returns that with a scale and a zero point for each index along an axis.
-func FakeQuantizeLearnablePerChannelAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
+func FakeQuantizeLearnablePerChannelAffine(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "fake_quantize_learnable_per_channel_affine")
-	defer s.Close()
+	defer s.Close(&err)
 	at := s.axis(self, axis, scale, zero)
 	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: at}
 	s.complete(self, q)
@@ -136,39 +129,33 @@ func (s *scope) whole(zero *tensor.Tensor, lo, hi int64) []int64 {
 
 // learnable returns the result of fake, plus zeros that gradients flow through: those of x, of the scale times its derivative, and of the zero point.
 func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo, hi int64, factor float64) (*tensor.Tensor, error) {
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	d := x.DType()
 	value := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Detach(t) })
+		return s.Detach(t)
 	}
 	less := func(a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Sub(nil, a, b, dtype.IntScalar(1)) })
+		return s.Sub(a, b)
 	}
 	over := func(a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, a, b, "") })
+		return s.Div(a, b)
 	}
 	spread := func(t *tensor.Tensor) *tensor.Tensor {
-		wide := s.Cast(t, d)
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(wide, broadcast(q, x.Dim())) })
+		wide := s.CastTo(t, d)
+		return s.Reshape(wide, broadcast(q, x.Dim())...)
 	}
 	fixed := value(x)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	y, inside, err := s.fake(fixed, q, lo, hi)
 	s.Track(y, err)
 	s.Track(inside, nil)
 	choose := func(a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, inside, a, b) })
+		return s.Where(inside, a, b)
 	}
-	scales, zeros, none := spread(scale), spread(zero), s.Cast(s.Number(dtype.FloatScalar(0)), d)
+	scales, zeros, none := spread(scale), spread(zero), s.CastTo(s.Number(dtype.FloatScalar(0)), d)
 	units, rate := value(scales), s.Number(dtype.FloatScalar(factor))
 	steps := over(y, units)
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Round(nil, steps, 0) })
+	ends := s.Round(steps)
 	ofScale := choose(over(less(y, fixed), units), ends)
-	ofZero := choose(none, s.Unary(s.C.Neg, units))
+	ofZero := choose(none, s.Neg(units))
 	learns := s.Add(s.Mul(ofScale, less(scales, units)), s.Mul(ofZero, less(zeros, value(zeros))))
 	return s.Return(s.Add(s.Add(y, choose(less(x, fixed), none)), s.Mul(learns, rate)))
 }

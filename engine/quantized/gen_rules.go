@@ -198,11 +198,8 @@ func quantizedIsclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol
 
 func quantizedAllclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
 	s := newScope(c, "allclose")
-	defer s.Close()
+	defer s.Close(&err)
 	t := s.denseAll([]*tensor.Tensor{self, other})
-	if err = s.Err; err != nil {
-		return
-	}
 	return c.Allclose(t[0], t[1], rtol, atol, equalNan)
 }
 

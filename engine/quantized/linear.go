@@ -22,17 +22,14 @@ func QuantizedLinearRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, 
 	return linear(c, "quantized.linear_relu", self, weight, bias, packed, scale, zero, true)
 }
 
-func linear(c dispatch.Context, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
+func linear(c dispatch.Context, op string, self, weight, bias, packed *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	s.wants("self", self)
-	if s.Err == nil && self.DType() == dtype.QInt32 {
+	if self.DType() == dtype.QInt32 {
 		s.Failf("self must be quint8 or qint8, but got %v", self.DType())
 	}
 	s.checkLayer(self, weight, bias, packed)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	p := product{a: s.ints(self), b: s.transposed(s.ints(weight)), of: self.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed, relu: relu}
 	return s.Return(s.multiplied(p, self.DType(), tensor.PerTensor(scale, zero)))
 }
@@ -40,7 +37,6 @@ func linear(c dispatch.Context, op string, self, weight, bias, packed *tensor.Te
 // checkWeight returns an error unless weight is valid for a linear layer.
 func (s *scope) checkWeight(weight *tensor.Tensor) {
 	switch {
-	case s.Err != nil:
 	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
 		s.Failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
 	case weight.Dim() != 2:
@@ -51,23 +47,19 @@ func (s *scope) checkWeight(weight *tensor.Tensor) {
 }
 
 // QuantizedLinearPack returns the integers of a weight as products read them.
-func QuantizedLinearPack(c dispatch.Context, weight *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinearPack(c dispatch.Context, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantized.linear_pack")
-	defer s.Close()
+	defer s.Close(&err)
 	s.checkWeight(weight)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	b := s.transposed(s.ints(weight))
-	return s.Return(s.Step(func() (*tensor.Tensor, error) { return backend.On(b).PackQuantized(s.Op, b) }))
+	return s.Return(s.Track(backend.On(b).PackQuantized(s.Op, b)))
 }
 
 // checkLayer holds the parameters of a linear layer to each other.
 func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 	s.checkWeight(weight)
 	s.together(self, weight, bias, packed)
-	switch s.Strided(bias, packed); {
-	case s.Err != nil:
+	switch s.CheckStrided(bias, packed); {
 	case self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:
 		s.Failf("the last dimension of sizes %v must be the second size of weight, which has sizes %v", self.Sizes(), weight.Sizes())
 	case bias == nil:
@@ -79,39 +71,33 @@ func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 }
 
 // QuantizedLinearDynamic is QuantizedLinear of numbers, which are quantized for it, in numbers.
-func QuantizedLinearDynamic(c dispatch.Context, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
+func QuantizedLinearDynamic(c dispatch.Context, self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantized.linear_dynamic")
-	defer s.Close()
+	defer s.Close(&err)
 	s.checkLayer(self, weight, bias, packed)
-	q := s.Step(func() (*tensor.Tensor, error) {
-		if self.Numel() == 0 { // no numbers have no range, nor do they need one
-			return c.QuantizePerTensor(self, 1, 0, dtype.QUint8)
-		}
-		return c.QuantizePerTensorDynamic(self, dtype.QUint8, reduce)
-	})
-	if s.Err != nil {
-		return nil, s.Err
+	var q *tensor.Tensor
+	if self.Numel() == 0 { // no numbers have no range, nor do they need one
+		q = s.QuantizePerTensor(self, 1, 0, dtype.QUint8)
+	} else {
+		q = s.QuantizePerTensorDynamic(self, dtype.QUint8, reduce)
 	}
 	p := product{a: s.ints(q), b: s.transposed(s.ints(weight)), of: q.Quantizer(), by: weight.Quantizer(), bias: bias, packed: packed}
 	return s.Return(s.multiplied(p, dtype.Float32, nil))
 }
 
 // QuantizedMatmul returns the matrix product of two tensors, with integer sums for 8-bit ones.
-func QuantizedMatmul(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func QuantizedMatmul(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantized.matmul")
-	defer s.Close()
+	defer s.Close(&err)
 	s.both(qa, qb)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if qa.DType() == dtype.QInt32 || qa.Dim() == 0 || qb.Dim() == 0 {
-		r := s.Binary(c.Matmul, s.dense(qa), s.dense(qb))
+		r := s.Matmul(s.dense(qa), s.dense(qb))
 		return s.Return(s.quantized(r, qa.DType(), tensor.PerTensor(scale, zero)))
 	}
 	rows := max(qb.Dim()-2, 0)
 	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[rows] {
 		s.Failf("shapes %v and %v cannot be multiplied: the inner sizes %d and %d differ", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
-		return nil, s.Err
+		return nil, nil
 	}
 	p := product{a: s.ints(qa), b: s.ints(qb), of: qa.Quantizer(), by: qb.Quantizer()}
 	return s.Return(s.matrices(p, qa.DType(), tensor.PerTensor(scale, zero)))
@@ -121,10 +107,10 @@ func QuantizedMatmul(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, z
 func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	a, b := p.a.Sizes(), p.b.Sizes()
 	if len(b) == 1 {
-		p.b = s.Step(func() (*tensor.Tensor, error) { return s.C.Unsqueeze(nil, p.b, 1) })
+		p.b = s.Unsqueeze(p.b, 1)
 		sizes := a[:len(a)-1]
 		made := s.multiplied(p, d, q)
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(made, sizes) })
+		return s.Reshape(made, sizes...)
 	}
 	if len(b) == 2 {
 		return s.multiplied(p, d, q)
@@ -135,37 +121,30 @@ func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.
 		m, outer, sizes = a[len(a)-2], a[:len(a)-2], []int64{a[len(a)-2], n}
 	}
 	batch, err := shape.Broadcast(s.Op, outer, b[:len(b)-2])
-	s.Fail(err)
+	s.Check(err)
 	count := shape.Product(batch)
 	// contiguous batches of matrices
 	each := func(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
-		wide := s.Step(func() (*tensor.Tensor, error) {
-			return s.C.Expand(t, append(slices.Clone(batch), rows, columns), false)
-		})
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(wide, []int64{count, rows, columns}) })
-	}
-	if s.Err != nil {
-		return nil
+		wide := s.Expand(t, append(slices.Clone(batch), rows, columns)...)
+		return s.Reshape(wide, count, rows, columns)
 	}
 	x, y := each(p.a, m, k), each(p.b, k, n)
-	to := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device())
-	})
+	to := s.Track(tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device()))
 	made := s.as(to, d, q) // rejected before there is work
-	places := s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(to, []int64{count, m, n}) })
-	for i := int64(0); i < count && s.Err == nil; i++ {
+	places := s.Reshape(to, count, m, n)
+	for i := int64(0); i < count; i++ {
 		one := func(t *tensor.Tensor) *tensor.Tensor {
-			return s.Step(func() (*tensor.Tensor, error) { return s.C.Select(t, 0, i) })
+			return s.Select(t, 0, i)
 		}
 		p.a, p.b = one(x), one(y)
 		part, place := s.ints(s.multiplied(p, d, q)), one(places)
-		s.Do(func() error { return s.C.Copy(place, part, false) })
+		s.Copy(place, part, false)
 	}
 	return made
 }
 
 func (s *scope) transposed(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Transpose(nil, t, 0, 1) })
+	return s.Transpose(t, 0, 1)
 }
 
 // product is that of integers, of which a has any dimensions before its last and b is a matrix.
@@ -179,16 +158,13 @@ type product struct {
 
 // multiplied returns the product as a quantized tensor, or in float32 without a quantizer.
 func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	k, n := p.b.Sizes()[0], p.b.Sizes()[1]
 	sizes := append(slices.Clone(p.a.Sizes()[:p.a.Dim()-1]), n)
 	rows := int64(1)
 	for _, size := range sizes[:len(sizes)-1] {
 		rows *= size
 	}
-	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d.Stored(), p.a.Device()) })
+	to := s.Track(tensor.Empty(s.Op, sizes, d.Stored(), p.a.Device()))
 	made, w := to, backend.QuantizedProduct{AZero: int32(p.of.Zeros[0])}
 	over := 1.0
 	if q != nil {
@@ -198,9 +174,6 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 		if p.relu {
 			w.Low = w.Zero
 		}
-	}
-	if s.Err != nil {
-		return nil
 	}
 	units := make([]float64, len(p.by.Scales)) // of the sums
 	for i := range p.by.Scales {
@@ -220,23 +193,23 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 			size[0] = n
 		}
 		in := s.list(size, dtype.Float32, p.a.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(units[i]) })
-		quotient := s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, p.bias, in, "") })
-		w.Bias = backend.RowMajor(&s.Scope, quotient, dtype.Float32)
+		quotient := s.Div(p.bias, in)
+		w.Bias = s.RowMajor(quotient, dtype.Float32)
 	}
-	s.Do(func() error { return backend.On(to).QuantizedProduct(s.Op, w) })
+	s.Check(backend.On(to).QuantizedProduct(s.Op, w))
 	return made
 }
 
 // flat returns t as a matrix.
 func (s *scope) flat(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
-	if s.Err != nil || t.Dim() == 2 {
+	if t.Dim() == 2 {
 		return t
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(t, []int64{rows, columns}) })
+	return s.Reshape(t, rows, columns)
 }
 
 // signed is integers of uint8 less 128, in int8.
 func (s *scope) signed(t *tensor.Tensor) *tensor.Tensor {
-	turned := s.Binary(s.C.BitwiseXor, t, s.Number(dtype.IntScalar(128)))
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.ViewDtype(turned, dtype.Int8) })
+	turned := s.BitwiseXor(t, s.Number(dtype.IntScalar(128)))
+	return s.ViewDtype(turned, dtype.Int8)
 }

@@ -15,57 +15,50 @@ import (
 
 // make returns x quantized, which is checked first.
 func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*tensor.Tensor, error) {
-	switch s.Strided(x); {
-	case s.Err != nil:
+	switch s.CheckStrided(x); {
 	case isQuantized(x):
 		s.Failf("the tensor is quantized already; call dequantize() first")
 	case x.DType() != dtype.Float32:
 		s.Failf("expected float32, but got %v; convert with float()", x.DType())
 	default:
-		s.Fail(tensor.CheckQuantized(s.Op, d))
+		s.Check(tensor.CheckQuantized(s.Op, d))
 	}
 	return s.Return(s.quantized(x, d, q))
 }
 
 // QuantizePerTensor quantizes with one scale.
-func QuantizePerTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
+func QuantizePerTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantize_per_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.make(self, d, tensor.PerTensor(scale, zero))
 }
 
 // QuantizePerTensorTensorQparams is QuantizePerTensor with a scale and a zero point in tensors.
-func QuantizePerTensorTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+func QuantizePerTensorTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantize_per_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
-	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
+	if len(scales) != 1 || len(zeros) != 1 {
 		s.Failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	return s.make(self, d, tensor.PerTensor(scales[0], zeros[0]))
 }
 
 // QuantizePerTensorTensors is QuantizePerTensor for each tensor of a list, with a scale and a zero point each.
-func QuantizePerTensorTensors(c dispatch.Context, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
+func QuantizePerTensorTensors(c dispatch.Context, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, "quantize_per_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	each, zero := s.floats("scales", scales), s.integers("zero_points", zeros)
-	if s.Err == nil && (len(each) != len(tensors) || len(zero) != len(tensors)) {
+	if len(each) != len(tensors) || len(zero) != len(tensors) {
 		s.Failf("expected one scale and one zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.QuantizePerTensor(tensors[i], each[i], zero[i], d) })
 }
 
 // QuantizePerChannel quantizes with a scale for each index along an axis.
-func QuantizePerChannel(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
+func QuantizePerChannel(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantize_per_channel")
-	defer s.Close()
+	defer s.Close(&err)
 	q := s.channels(self, scales, zeros, axis)
 	return s.make(self, d, q)
 }
@@ -79,12 +72,12 @@ func (s *scope) channels(t, scales, zeros *tensor.Tensor, axis int64) *tensor.Qu
 // axis returns the dimension of t that scales and zero points are for.
 func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor) int {
 	at, err := shape.WrapDim(s.Op, axis, t.Dim())
-	s.Fail(err)
+	s.Check(err)
 	if t.Dim() == 0 {
 		s.Failf("a 0-dim tensor has no channels")
 	}
 	for _, x := range []*tensor.Tensor{scales, zeros} {
-		if s.Err == nil && x.Dim() != 1 {
+		if x.Dim() != 1 {
 			s.Failf("scales and zero_points must have one dimension, but got sizes %v", x.Sizes())
 		}
 	}
@@ -92,21 +85,18 @@ func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor)
 }
 
 // QuantizePerTensorDynamic quantizes with the scale and zero point that hold all numbers.
-func QuantizePerTensorDynamic(c dispatch.Context, self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
+func QuantizePerTensorDynamic(c dispatch.Context, self *tensor.Tensor, d dtype.DType, reduce bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "quantize_per_tensor_dynamic")
-	defer s.Close()
+	defer s.Close(&err)
 	lo, hi := d.StoredRange()
 	if d != dtype.QUint8 && d != dtype.QInt8 {
-		s.Fail(tensor.CheckQuantized(s.Op, d))
+		s.Check(tensor.CheckQuantized(s.Op, d))
 		s.Failf("not implemented for dtype %v; use quint8 or qint8", d)
 	}
 	if reduce {
 		lo, hi = floorHalf(lo), floorHalf(hi)
 	}
 	scale, zero := s.chosen(self, lo, hi)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return s.make(self, d, tensor.PerTensor(scale, zero))
 }
 
@@ -114,15 +104,15 @@ func QuantizePerTensorDynamic(c dispatch.Context, self *tensor.Tensor, d dtype.D
 func floorHalf(v int64) int64 { return v >> 1 }
 
 // ChooseQparamsPerTensor returns the scale and zero point of quint8 that hold all numbers.
-func ChooseQparamsPerTensor(c dispatch.Context, self *tensor.Tensor, reduce bool) (float64, int64, error) {
+func ChooseQparamsPerTensor(c dispatch.Context, self *tensor.Tensor, reduce bool) (_ float64, _ int64, err error) {
 	s := newScope(c, "choose_qparams_per_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	hi := int64(math.MaxUint8)
 	if reduce {
 		hi = floorHalf(hi)
 	}
 	scale, zero := s.chosen(self, 0, hi)
-	return scale, zero, s.Err
+	return scale, zero, nil
 }
 
 // leastScale replaces smaller scales.
@@ -130,21 +120,15 @@ const leastScale = 6.1e-5
 
 // chosen returns the scale and the zero point that map the range of x, including 0, to the integers from lo to hi.
 func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int64) {
-	if s.Err == nil && x.DType() != dtype.Float32 {
+	if x.DType() != dtype.Float32 {
 		s.Failf("expected float32, but got %v; convert with float()", x.DType())
 	}
-	if s.Err == nil && x.Numel() == 0 {
+	if x.Numel() == 0 {
 		s.Failf("the range of an empty tensor is undefined")
-	}
-	if s.Err != nil {
-		return 0, 0
 	}
 	least, most, err := s.C.Aminmax(nil, nil, x, ops.NoInt, false)
 	s.Track(least, err)
 	s.Track(most, nil)
-	if s.Err != nil {
-		return 0, 0
-	}
 	from, to := min(float32(s.number(least)), 0), max(float32(s.number(most)), 0)
 	if from != from || to != to || math.IsInf(float64(from), 0) || math.IsInf(float64(to), 0) {
 		s.Failf("the numbers must be finite, but they are from %v to %v", from, to)
@@ -186,11 +170,11 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 }
 
 // Dequantize returns the numbers of a quantized tensor; any other is given in float32.
-func Dequantize(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Dequantize(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "dequantize")
-	defer s.Close()
-	s.Strided(self)
-	return s.Return(s.Cast(s.dense(self), dtype.Float32))
+	defer s.Close(&err)
+	s.CheckStrided(self)
+	return s.Return(s.CastTo(s.dense(self), dtype.Float32))
 }
 
 // DequantizeTensors is Dequantize for each tensor of a list.
@@ -199,23 +183,23 @@ func DequantizeTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.
 }
 
 // MakePerTensorQuantizedTensor returns a copy of integers that represent numbers with one scale.
-func MakePerTensorQuantizedTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
+func MakePerTensorQuantizedTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "_make_per_tensor_quantized_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.of(self, tensor.PerTensor(scale, zero))
 }
 
 // MakePerChannelQuantizedTensor returns a copy of integers with a scale for each index along an axis.
-func MakePerChannelQuantizedTensor(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
+func MakePerChannelQuantizedTensor(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "_make_per_channel_quantized_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.of(self, s.channels(self, scales, zeros, axis))
 }
 
 // of returns a quantized copy of integers.
 func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, error) {
 	var d dtype.DType
-	switch s.Strided(ints); ints.DType() {
+	switch s.CheckStrided(ints); ints.DType() {
 	case dtype.Uint8:
 		d = dtype.QUint8
 	case dtype.Int8:
@@ -225,39 +209,36 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 	default:
 		s.Failf("expected uint8, int8 or int32, but got %v", ints.DType())
 	}
-	copied := s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(ints, shape.Preserve) })
+	copied := s.CloneWith(ints, shape.Preserve)
 	return s.Return(s.as(copied, d, q))
 }
 
 // EmptyAffineQuantized returns a tensor of arbitrary integers with one scale.
-func EmptyAffineQuantized(c dispatch.Context, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (*tensor.Tensor, error) {
+func EmptyAffineQuantized(c dispatch.Context, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "_empty_affine_quantized")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.empty(size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
 }
 
 // EmptyPerChannelAffineQuantized returns a tensor of arbitrary integers with a scale for each index along an axis.
-func EmptyPerChannelAffineQuantized(c dispatch.Context, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func EmptyPerChannelAffineQuantized(c dispatch.Context, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "_empty_per_channel_affine_quantized")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.empty(size, d, l, dev, func(t *tensor.Tensor) *tensor.Quantizer { return s.channels(t, scales, zeros, axis) })
 }
 
 func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
-	s.Fail(tensor.CheckQuantized(s.Op, d))
+	s.Check(tensor.CheckQuantized(s.Op, d))
 	if l != tensor.NoLayout && l != tensor.Strided {
 		s.Failf("quantized tensors must have layout strided, but got %v", l)
 	}
-	ints := s.Step(func() (*tensor.Tensor, error) { return s.C.Empty(nil, size, d.Stored(), l, dev, shape.Contiguous) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
+	ints := s.EmptyWith(size, d.Stored(), l, dev, shape.Contiguous)
 	return s.Return(s.as(ints, d, of(ints)))
 }
 
 // floats returns the elements of a tensor of scales.
 func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
-	if s.Err == nil && !t.DType().IsFloatingPoint() {
+	if !t.DType().IsFloatingPoint() {
 		s.Failf("%s must be floats, but got %v", name, t.DType())
 	}
 	return elements(s, t, dtype.Float64, dtype.Scalar.Float)
@@ -265,20 +246,17 @@ func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
 
 // integers returns the elements of a tensor of zero points.
 func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
-	if s.Err == nil && !t.DType().IsIntegral() {
+	if !t.DType().IsIntegral() {
 		s.Failf("%s must be integers, but got %v", name, t.DType())
 	}
 	return elements(s, t, dtype.Int64, func(v dtype.Scalar) int64 { return v.I })
 }
 
 func elements[T any](s *scope, t *tensor.Tensor, d dtype.DType, value func(dtype.Scalar) T) []T {
-	s.Strided(t)
-	t = backend.RowMajor(&s.Scope, s.Cast(t, d), d)
-	if s.Err != nil {
-		return nil
-	}
+	s.CheckStrided(t)
+	t = s.RowMajor(s.CastTo(t, d), d)
 	at, err := backend.Elements(s.Op, t)
-	if s.Fail(err); err != nil {
+	if s.Check(err); err != nil {
 		return nil
 	}
 	list := make([]T, t.Numel())

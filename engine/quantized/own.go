@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -17,49 +19,46 @@ import (
 // Operators with a hand-written form: the generator uses a function with such a name instead of writing one.
 
 // quantizedCopy writes numbers, quantized as self is.
-func quantizedCopy(c dispatch.Context, self, src *tensor.Tensor, busy bool) error {
+func quantizedCopy(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err error) {
 	s := newScope(c, "copy_")
-	defer s.Close()
+	defer s.Close(&err)
 	switch {
 	case !isQuantized(self):
 		s.Failf("a quantized tensor can only be copied to a quantized tensor, but got a tensor of dtype %v; call dequantize() first", self.DType())
-		return s.Err
+		return nil
 	case isQuantized(src) && src.DType() == self.DType() && src.Quantizer().Equal(self.Quantizer()) && slices.Equal(src.Sizes(), self.Sizes()):
 		return c.Copy(s.ints(self), s.ints(src), busy)
 	}
 	x := s.reals(src)
-	if s.Err == nil && !slices.Equal(x.Sizes(), self.Sizes()) {
+	if !slices.Equal(x.Sizes(), self.Sizes()) {
 		sizes := self.Sizes()
-		x = s.Step(func() (*tensor.Tensor, error) { return c.Expand(x, sizes, false) })
+		x = s.Expand(x, sizes...)
 	}
 	made := s.quantized(x, self.DType(), self.Quantizer())
-	if s.Err != nil {
-		return s.Err
-	}
-	s.Do(func() error { return c.Copy(s.ints(self), s.ints(made), busy) })
-	return s.Err
+	s.Copy(s.ints(self), s.ints(made), busy)
+	return nil
 }
 
 // quantizedToOptions returns the tensor itself, or a copy, where neither its dtype nor its layout is to be another one.
-func quantizedToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func quantizedToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "to")
-	defer s.Close()
+	defer s.Close(&err)
 	if d != dtype.None && d != self.DType() {
 		s.Failf("to() does not convert %v to %v; use dequantize() for values, or int_repr() for the stored integers", self.DType(), d)
-		return nil, s.Err
+		return nil, nil
 	}
 	ints := s.ints(self)
-	moved := s.Step(func() (*tensor.Tensor, error) { return c.ToOptions(ints, dtype.None, l, dev, busy, forced, f) })
+	moved := s.ToOptionsWith(ints, dtype.None, l, dev, busy, forced, f)
 	return s.Return(s.as(moved, self.DType(), self.Quantizer()))
 }
 
 // quantizedEqual reports whether dtypes, sizes, quantizers and numbers are the same.
-func quantizedEqual(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
+func quantizedEqual(c dispatch.Context, self, other *tensor.Tensor) (_ bool, err error) {
 	s := newScope(c, "equal")
-	defer s.Close()
+	defer s.Close(&err)
 	if !isQuantized(self) || !isQuantized(other) {
 		s.Failf("a quantized tensor can only be compared with another one, but got %v and %v; call dequantize() first", self.DType(), other.DType())
-		return false, s.Err
+		return false, nil
 	}
 	if self.DType() != other.DType() || !self.Quantizer().Equal(other.Quantizer()) {
 		return false, nil
@@ -68,46 +67,43 @@ func quantizedEqual(c dispatch.Context, self, other *tensor.Tensor) (bool, error
 }
 
 // quantizedEmptyLike returns a tensor of arbitrary integers with the same quantizer.
-func quantizedEmptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func quantizedEmptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "empty_like")
-	defer s.Close()
+	defer s.Close(&err)
 	if d != dtype.None && d != self.DType() {
 		s.Failf("a tensor like one of dtype %v cannot have dtype %v; use dequantize()", self.DType(), d)
-		return nil, s.Err
+		return nil, nil
 	}
 	ints := s.ints(self)
-	made := s.Step(func() (*tensor.Tensor, error) { return c.EmptyLike(ints, dtype.None, l, dev, f) })
+	made := s.EmptyLikeWith(ints, dtype.None, l, dev, f)
 	return s.Return(s.as(made, self.DType(), self.Quantizer()))
 }
 
 // quantizedZero writes the integer of 0.
-func quantizedZero(c dispatch.Context, self *tensor.Tensor) error {
+func quantizedZero(c dispatch.Context, self *tensor.Tensor) (err error) {
 	s := newScope(c, "zero_")
-	defer s.Close()
+	defer s.Close(&err)
 	zero := s.Number(dtype.IntScalar(0))
-	s.Do(func() error { return c.Copy(self, zero, false) })
-	return s.Err
+	s.Copy(self, zero, false)
+	return nil
 }
 
 // quantizedResize returns a tensor with one scale other sizes.
-func quantizedResize(c dispatch.Context, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+func quantizedResize(c dispatch.Context, self *tensor.Tensor, size []int64, f shape.MemoryFormat) (err error) {
 	s := newScope(c, "resize_")
-	defer s.Close()
-	if s.ordered(self); s.Err != nil && !slices.Equal(self.Sizes(), size) {
-		return s.Err
+	defer s.Close(&err)
+	if !slices.Equal(self.Sizes(), size) {
+		s.ordered(self)
 	}
 	return c.Excluding(tensor.Quantized).Resize(self, size, f)
 }
 
 // quantizedAsStrided is any geometry over the integers, in which channels would be anywhere.
-func quantizedAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+func quantizedAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "as_strided")
-	defer s.Close()
+	defer s.Close(&err)
 	if isQuantized(self) {
 		s.ordered(self)
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	return one(view(c, s.Op, out, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.AsStrided(nil, t[0], size, stride, offset))
@@ -115,38 +111,33 @@ func quantizedAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stri
 }
 
 // quantizedAsStridedScatter puts numbers in any geometry over the integers, in which channels would be anywhere.
-func quantizedAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (*tensor.Tensor, error) {
+func quantizedAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "as_strided_scatter")
-	defer s.Close()
+	defer s.Close(&err)
 	s.ordered(s.leading([]*tensor.Tensor{self, src}))
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return one(place(c, s.Op, nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.AsStridedScatter(t[0], t[1], size, stride, offset))
 	}))
 }
 
 // quantizedRelu has the integer of 0 where an integer is less.
-func quantizedRelu(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+func quantizedRelu(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "relu")
-	defer s.Close()
-	if s.leading([]*tensor.Tensor{self}); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.leading([]*tensor.Tensor{self})
 	ints, q := s.ints(self), self.Quantizer()
 	zeros := s.list(broadcast(q, self.Dim()), ints.DType(), ints.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
-	made := s.as(s.Binary(c.Maximum, ints, zeros), self.DType(), q)
+	made := s.as(s.Maximum(ints, zeros), self.DType(), q)
 	return one(s.give(out, []*tensor.Tensor{made}))
 }
 
 // quantizedIndexSetScalar writes one number.
-func quantizedIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+func quantizedIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	s := newScope(c, "index_put_")
-	defer s.Close()
+	defer s.Close(&err)
 	number := s.Number(value)
-	s.Do(func() error { return c.IndexSet(self, items, number) })
-	return s.Err
+	s.IndexSet(self, items, number)
+	return nil
 }
 
 // quantizedIndexPut writes numbers, and adds none.
@@ -182,26 +173,21 @@ func quantizedIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.Inde
 
 // shown keeps a form of t that the host can read, where its elements are known.
 func (s *scope) shown(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.Device().Type == device.CPU || !backend.Known(t) {
+	if t.Device().Type == device.CPU || !backend.Known(t) {
 		return t
 	}
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.ToOptions(t, dtype.None, tensor.NoLayout, device.Host, false, false, shape.Preserve)
-	})
+	return s.ToOptionsWith(t, dtype.None, tensor.NoLayout, device.Host, false, false, shape.Preserve)
 }
 
 // quantizedToString prints the numbers, and how they are quantized.
-func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err
 	}
 	s := newScope(c, "to_string")
-	defer s.Close()
+	defer s.Close(&err)
 	x := s.dense(s.shown(self))
-	if s.Err != nil {
-		return "", s.Err
-	}
 	a := ops.Attributes(self)
 	q := self.Quantizer()
 	quantizer := []string{"quantization_scheme=torch." + q.Scheme()}
@@ -213,29 +199,23 @@ func quantizedToString(c dispatch.Context, self *tensor.Tensor, precision, thres
 		name string
 		of   func(*tensor.Tensor) (*tensor.Tensor, error)
 	}{{"scale=", c.QPerChannelScales}, {"zero_point=", c.QPerChannelZeroPoints}} {
-		t := s.Step(func() (*tensor.Tensor, error) { return part.of(self) })
-		if s.Err != nil {
-			return "", s.Err
-		}
-		quantizer = append(quantizer, part.name+format.Tensor(ops.Shown(&s.Scope, t), format.Attributes{Meta: !backend.Known(t)}, o))
+		t := s.Track(part.of(self))
+		quantizer = append(quantizer, part.name+format.Tensor(build.CallWithScope(s.Builder, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, t) }), format.Attributes{Meta: !backend.Known(t)}, o))
 	}
 	quantizer = append(quantizer, "axis="+format.Number(dtype.IntScalar(int64(q.Axis))))
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil
 }
 
 // quantizedItem returns the number of the only element.
-func quantizedItem(c dispatch.Context, self *tensor.Tensor) (dtype.Scalar, error) {
+func quantizedItem(c dispatch.Context, self *tensor.Tensor) (_ dtype.Scalar, err error) {
 	s := newScope(c, "item")
-	defer s.Close()
+	defer s.Close(&err)
 	x := s.dense(s.shown(self))
-	if s.Err != nil {
-		return dtype.Scalar{}, s.Err
-	}
 	return c.Item(x)
 }
 
 // quantizedMean returns the mean of the integers, rounded once, halves to even. Without elements it is NaN, as other numbers are quantized.
-func quantizedMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
+func quantizedMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	f := func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Mean(nil, t[0], dim, keepdim, d))
 	}
@@ -243,11 +223,11 @@ func quantizedMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, ke
 		return one(numbers(c, "mean", out, []*tensor.Tensor{self}, f))
 	}
 	s := newScope(c, "mean")
-	defer s.Close()
-	ints := s.Cast(s.ints(self), dtype.Float64)
-	mean := s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, ints, dim, keepdim, dtype.None) })
-	whole := s.Step(func() (*tensor.Tensor, error) { return c.Round(nil, mean, 0) })
-	return one(s.give(out, []*tensor.Tensor{s.as(s.Cast(whole, self.DType().Stored()), self.DType(), self.Quantizer())}))
+	defer s.Close(&err)
+	ints := s.CastTo(s.ints(self), dtype.Float64)
+	mean := s.Mean(ints, dim, keepdim)
+	whole := s.Round(mean)
+	return one(s.give(out, []*tensor.Tensor{s.as(s.CastTo(whole, self.DType().Stored()), self.DType(), self.Quantizer())}))
 }
 
 // quantizedTanh is in (-1, 1), over which the integers are spread.
@@ -262,9 +242,9 @@ func quantizedSigmoid(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Ten
 
 // spread returns a function of the numbers with results of a known width, from the least on, which all integers are for. Those of 32 bits begin with
 // 0.
-func spread(c dispatch.Context, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (*tensor.Tensor, error) {
+func spread(c dispatch.Context, op string, out, self *tensor.Tensor, f func(out, self *tensor.Tensor) (*tensor.Tensor, error), width, least float64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if !isQuantized(self) {
 		return nil, dispatch.Unsupported(op, tensor.Quantized)
 	}
@@ -274,6 +254,6 @@ func spread(c dispatch.Context, op string, out, self *tensor.Tensor, f func(out,
 	if self.DType() == dtype.QInt32 {
 		zero = 0
 	}
-	y := s.Unary(f, s.dense(self))
+	y := s.Track(f(nil, s.dense(self)))
 	return one(s.give(out, []*tensor.Tensor{s.quantized(y, self.DType(), tensor.PerTensor(scale, zero))}))
 }

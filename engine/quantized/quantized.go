@@ -10,12 +10,12 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/steps"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
@@ -25,9 +25,9 @@ func init() {
 }
 
 // scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
-type scope struct{ steps.Steps }
+type scope struct{ *build.Builder }
 
-func newScope(c dispatch.Context, op string) *scope { return &scope{steps.Of(c, op)} }
+func newScope(c dispatch.Context, op string) *scope { return &scope{build.New(c, op)} }
 
 // isQuantized reports whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
@@ -42,7 +42,7 @@ func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
 
 // as returns the quantized tensor of the dtype d over integers.
 func (s *scope) as(ints *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return ints.AsQuantized(s.Op, d, q) })
+	return s.Track(ints.AsQuantized(s.Op, d, q))
 }
 
 var quantize, dequantize = kernel.Get("quantize"), kernel.Get("dequantize")
@@ -67,16 +67,11 @@ func broadcast(q *tensor.Quantizer, n int) []int64 {
 
 // quantized returns x, of float32, as a tensor of the dtype d, laid out as x is.
 func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
-	if s.Err == nil && x.DType() != dtype.Float32 {
+	if x.DType() != dtype.Float32 {
 		s.Failf("expected float32, but got %v; convert with float()", x.DType())
 	}
-	to := s.Step(func() (*tensor.Tensor, error) {
-		return s.C.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
-	})
-	made := s.Step(func() (*tensor.Tensor, error) { return to.AsQuantized(s.Op, d, q) }) // rejected before there is work
-	if s.Err != nil {
-		return nil
-	}
+	to := s.EmptyLikeWith(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
+	made := s.Track(to.AsQuantized(s.Op, d, q)) // rejected before there is work
 	inverses, zeros := s.parameters(q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
 	lo, hi := d.StoredRange()
 	var params backend.Params
@@ -89,16 +84,11 @@ func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) 
 // dense dequantizes a quantized tensor to float32, and returns any other tensor unchanged. A per-tensor scale is a float32; per-channel scales are
 // not rounded.
 func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
-	if !isQuantized(t) || s.Err != nil {
+	if !isQuantized(t) {
 		return t
 	}
 	ints, q := s.ints(t), t.Quantizer()
-	to := s.Step(func() (*tensor.Tensor, error) {
-		return s.C.EmptyLike(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
-	})
-	if s.Err != nil {
-		return nil
-	}
+	to := s.EmptyLikeWith(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
 	scales, zeros := s.parameters(q, t.Device(), t.Dim(), dtype.Float64, func(i int) float64 {
 		if q.PerChannel() {
 			return q.Scales[i]
@@ -112,29 +102,25 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 // together returns an error if non-nil tensors are on different devices.
 func (s *scope) together(list ...*tensor.Tensor) {
 	for _, t := range list[1:] {
-		if s.Err == nil && t != nil && t.Device() != list[0].Device() {
-			s.Fail(tensoriter.TwoDevices(s.Op, list[0].Device(), t.Device()))
+		if t != nil && t.Device() != list[0].Device() {
+			s.Check(tensoriter.TwoDevices(s.Op, list[0].Device(), t.Device()))
 		}
 	}
 }
 
 func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) {
-	s.Do(func() error {
-		w := backend.Elementwise{Kernel: k, Compute: compute, Params: params}
-		copy(w.Operands[:], operands)
-		return backend.On(operands[0]).Elementwise(s.Op, w)
-	})
+	w := backend.Elementwise{Kernel: k, Compute: compute, Params: params}
+	copy(w.Operands[:], operands)
+	s.Check(backend.On(operands[0]).Elementwise(s.Op, w))
 }
 
 // list returns a tensor of values that are made one by one.
 func (s *scope) list(sizes []int64, d dtype.DType, dev device.Device, value func(i int) dtype.Scalar) *tensor.Tensor {
-	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, dev) })
-	s.Do(func() error {
-		return backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(bytes []byte) {
-			for i := range int(t.Numel()) {
-				tensor.Put(unsafe.Pointer(&bytes[int64(i)*d.Size()]), d, value(i))
-			}
-		}})
-	})
+	t := s.Track(tensor.Empty(s.Op, sizes, d, dev))
+	s.Check(backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(bytes []byte) {
+		for i := range int(t.Numel()) {
+			tensor.Put(unsafe.Pointer(&bytes[int64(i)*d.Size()]), d, value(i))
+		}
+	}}))
 	return t
 }

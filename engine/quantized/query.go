@@ -41,9 +41,9 @@ func QZeroPoint(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 }
 
 // QPerChannelScales returns the scales of the channels.
-func QPerChannelScales(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func QPerChannelScales(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "q_per_channel_scales")
-	defer s.Close()
+	defer s.Close(&err)
 	q, err := quantizer(s.Op, self, true)
 	if err != nil {
 		return nil, err
@@ -52,9 +52,9 @@ func QPerChannelScales(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor,
 }
 
 // QPerChannelZeroPoints returns the zero points of the channels.
-func QPerChannelZeroPoints(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func QPerChannelZeroPoints(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "q_per_channel_zero_points")
-	defer s.Close()
+	defer s.Close(&err)
 	q, err := quantizer(s.Op, self, true)
 	if err != nil {
 		return nil, err
@@ -86,22 +86,19 @@ func IsQuantized(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 }
 
 // IntRepr returns a copy of the integers.
-func IntRepr(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func IntRepr(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if !isQuantized(self) {
 		return nil, status.Runtimef("int_repr: expected a quantized tensor, but got one of dtype %v", self.DType())
 	}
 	s := newScope(c, "int_repr")
-	defer s.Close()
+	defer s.Close(&err)
 	ints := s.ints(self)
-	return s.Return(s.Step(func() (*tensor.Tensor, error) { return c.Clone(ints, shape.Preserve) }))
+	return s.Return(s.CloneWith(ints, shape.Preserve))
 }
 
 // number returns the only element of t.
 func (s *scope) number(t *tensor.Tensor) float64 {
-	if s.Err != nil {
-		return 0
-	}
 	v, err := s.C.Item(t)
-	s.Fail(err)
+	s.Check(err)
 	return v.Float()
 }

@@ -18,17 +18,17 @@ type does = func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, erro
 
 // first returns the first quantized tensor of a call, whose quantizer the results have.
 func (s *scope) first(t []*tensor.Tensor) *tensor.Tensor {
-	if i := slices.IndexFunc(t, isQuantized); i >= 0 && s.Err == nil {
+	if i := slices.IndexFunc(t, isQuantized); i >= 0 {
 		return t[i]
 	}
-	s.Fail(dispatch.Unsupported(s.Op, tensor.Quantized)) // only an output, or a tensor of another kind of argument, is quantized
+	s.Check(dispatch.Unsupported(s.Op, tensor.Quantized)) // only an output, or a tensor of another kind of argument, is quantized
 	return nil
 }
 
 // leading returns the first tensor for operators with results made of its elements.
 func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
-	if s.Err == nil && !isQuantized(t[0]) {
-		s.Fail(dispatch.Unsupported(s.Op, tensor.Quantized))
+	if !isQuantized(t[0]) {
+		s.Check(dispatch.Unsupported(s.Op, tensor.Quantized))
 		return nil
 	}
 	return t[0]
@@ -36,7 +36,7 @@ func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
 
 // ordered returns an error for channels, whose integers do not compare.
 func (s *scope) ordered(t *tensor.Tensor) {
-	if s.Err == nil && t.Quantizer().PerChannel() {
+	if t.Quantizer().PerChannel() {
 		s.Failf("not implemented for tensors that are quantized per channel; call dequantize() first")
 	}
 }
@@ -52,11 +52,8 @@ func (s *scope) all(t []*tensor.Tensor) []*tensor.Tensor {
 
 // keep runs f and tracks its results.
 func (s *scope) keep(f func() ([]*tensor.Tensor, error)) []*tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	list, err := f()
-	s.Fail(err)
+	s.Check(err)
 	for _, t := range list {
 		s.Track(t, nil)
 	}
@@ -65,25 +62,22 @@ func (s *scope) keep(f func() ([]*tensor.Tensor, error)) []*tensor.Tensor {
 
 // give returns the results, or writes them to out if it is not nil, which is a quantized tensor of the same sizes.
 func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if s.Err != nil || out == nil {
+	if out == nil {
 		return s.ReturnAll(list)
 	}
 	if r := list[0]; !isQuantized(out) || !slices.Equal(out.Sizes(), r.Sizes()) {
 		s.Failf("out must be a quantized tensor of sizes %v, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
-		return nil, s.Err
+		return nil, nil
 	}
-	s.Do(func() error { return s.C.Copy(out, list[0], false) })
-	return []*tensor.Tensor{out}, s.Err
+	s.Copy(out, list[0], false)
+	return []*tensor.Tensor{out}, nil
 }
 
 // view returns the view of the integers, whose channels are where the same view of their numbers has them.
-func view(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func view(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	self := s.leading(t)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	on := func(self *tensor.Tensor) []*tensor.Tensor {
 		return s.keep(func() ([]*tensor.Tensor, error) {
 			return f(nil, append([]*tensor.Tensor{self}, t[1:]...))
@@ -91,14 +85,11 @@ func view(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
 	}
 	list := on(s.ints(self))
 	quantizers := s.followed(self, len(list), on)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if out != nil {
 		r := list[0]
-		s.Do(func() error { return out.SetGeometry(op, r.Sizes(), r.Strides(), r.Offset()) })
-		s.Do(func() error { return out.SetQuantizer(op, quantizers[0]) })
-		return []*tensor.Tensor{out}, s.Err
+		s.Check(out.SetGeometry(op, r.Sizes(), r.Strides(), r.Offset()))
+		s.Check(out.SetQuantizer(op, quantizers[0]))
+		return []*tensor.Tensor{out}, nil
 	}
 	for i := range list {
 		list[i] = s.as(list[i], self.DType(), quantizers[i])
@@ -107,13 +98,10 @@ func view(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
 }
 
 // move is the rule of operators that move elements: they move the integers. Further quantized tensors are requantized like the first.
-func move(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func move(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	self := s.leading(t)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	alike := slices.Clone(t)
 	for i := range t {
 		if isQuantized(t[i]) && !self.Quantizer().PerChannel() {
@@ -121,9 +109,6 @@ func move(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
 		}
 	}
 	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, s.all(alike)) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	q := s.gathered(t, list, f)
 	for i := range list {
 		list[i] = s.as(list[i], self.DType(), q)
@@ -132,16 +117,16 @@ func move(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
 }
 
 // join is move for a list of tensors, all of which are quantized.
-func join(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func join(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if len(t) == 0 { // the operator handles the empty list
 		return s.give(out, s.keep(func() ([]*tensor.Tensor, error) { return f(nil, t) }))
 	}
 	for i := range t {
 		if !isQuantized(t[i]) {
 			s.Failf("tensor %d has dtype %v, but others are quantized; call dequantize() first", i, t[i].DType())
-			return nil, s.Err
+			return nil, nil
 		}
 	}
 	return move(c, op, out, t, f)
@@ -149,16 +134,16 @@ func join(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
 
 // requantized returns t with another dtype and quantizer.
 func (s *scope) requantized(t *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
-	if s.Err != nil || t.DType() == d && t.Quantizer().Equal(q) {
+	if t.DType() == d && t.Quantizer().Equal(q) {
 		return t
 	}
 	return s.quantized(s.dense(t), d, q)
 }
 
 // rank is the rule of operators that return elements by their order, and their indices: they compare the integers.
-func rank(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func rank(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	self := s.leading(t)
 	s.ordered(self)
 	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, s.all(t)) })
@@ -171,21 +156,18 @@ func rank(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor,
 }
 
 // index is the rule of operators that return indices by the order of elements: they compare the integers.
-func index(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func index(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	s.ordered(s.leading(t))
 	return s.ReturnAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, s.all(t)) }))
 }
 
 // place is the rule of operators that insert elements: the last tensor, quantized like the first, is inserted into the integers.
-func place(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func place(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	self := s.leading(t)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if self.Quantizer().PerChannel() {
 		return s.placed(out, t, f)
 	}
@@ -196,7 +178,7 @@ func place(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor
 	plain = s.all(plain)
 	if out == self {
 		s.keep(func() ([]*tensor.Tensor, error) { return nil, s.in(f, plain) })
-		return []*tensor.Tensor{self}, s.Err
+		return []*tensor.Tensor{self}, nil
 	}
 	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, plain) })
 	for i := range list {
@@ -212,34 +194,26 @@ func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tenso
 	put := func(to, source *tensor.Tensor) *tensor.Tensor {
 		operands := slices.Clone(t)
 		operands[0], operands[last] = to, source
-		if s.Err != nil {
-			return nil
-		}
 		list, err := f(to, operands)
-		if s.Fail(err); len(list) == 0 || list[0] == to {
+		if s.Check(err); len(list) == 0 || list[0] == to {
 			return to
 		}
 		return s.Track(list[0], nil)
 	}
 	where := func(t *tensor.Tensor, value float64) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) {
-			return s.C.FullLike(t, dtype.FloatScalar(value), dtype.Bool, tensor.NoLayout, device.None, shape.Contiguous)
-		})
+		return s.FullLikeWith(t, dtype.FloatScalar(value), dtype.Bool, tensor.NoLayout, device.None, shape.Contiguous)
 	}
 	ints := s.ints(self)
 	made := s.quantized(put(s.dense(self), s.reals(t[last])), self.DType(), self.Quantizer())
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	marks := put(where(ints, 0), where(s.ints(t[last]), 1))
 	written := s.ints(made)
-	made = s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, marks, written, ints) })
+	made = s.Where(marks, written, ints)
 	if out == nil {
 		return s.ReturnAll([]*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
 	}
 	if out == self {
-		s.Do(func() error { return s.C.Copy(ints, made, false) })
-		return []*tensor.Tensor{self}, s.Err
+		s.Copy(ints, made, false)
+		return []*tensor.Tensor{self}, nil
 	}
 	return s.give(out, []*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
 }
@@ -260,36 +234,33 @@ func (s *scope) like(t, x *tensor.Tensor) *tensor.Tensor {
 
 // reals converts a tensor to float32, in which it is quantized.
 func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
-	if s.Err == nil && x.DType().IsComplex() {
+	if x.DType().IsComplex() {
 		s.Failf("complex dtypes such as %v cannot be quantized; use real()", x.DType())
 		return nil
 	}
-	return s.Cast(s.dense(x), dtype.Float32)
+	return s.CastTo(s.dense(x), dtype.Float32)
 }
 
 // numbers is the rule of operators on dequantized values. The result is quantized like the first quantized tensor.
-func numbers(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func numbers(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	of := s.first(t)
 	plain := s.denseAll(t)
 	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, plain) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	for i := range list {
 		if q := of.Quantizer(); q.PerChannel() && !slices.Equal(list[i].Sizes(), of.Sizes()) {
 			s.ordered(of)
 		}
-		list[i] = s.quantized(s.Cast(list[i], dtype.Float32), of.DType(), of.Quantizer())
+		list[i] = s.quantized(s.CastTo(list[i], dtype.Float32), of.DType(), of.Quantizer())
 	}
 	return s.give(out, list)
 }
 
 // answer is the rule of operators on dequantized values with a result that is not quantized.
-func answer(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
+func answer(c dispatch.Context, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) (_ []*tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if isQuantized(out) {
 		s.Failf("the result is not quantized and cannot be written to a tensor of dtype %v", out.DType())
 	}

@@ -17,24 +17,24 @@ func isNumber(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
 // peer returns a scalar operand for the entries of t. For a zero-dim t it has one dimension, so that its dtype counts in promotion as much as that of
 // the entries.
 func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || t.Dim() > 0 || number.IsWrappedNumber() {
+	if t.Dim() > 0 || number.IsWrappedNumber() {
 		return number
 	}
-	return s.Reshape(number, 1)
+	return s.AsShape(number, 1)
 }
 
 // plus returns a + alpha*b, or a - alpha*b.
 func plus(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, a, b *tensor.Tensor, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // operators that do not support bool also reject it without entries
 			x, y := s.zeroOf(a, a.DType()), s.zeroOf(b, b.DType())
-			s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, y, alpha) })
+			s.Track(does(c, nil, x, y, alpha))
 		}
 		if isSparse(a) && isSparse(b) {
 			return s.result(out, s.joined(a, b, func(zero, v *tensor.Tensor) *tensor.Tensor {
-				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
+				return s.Track(does(c, nil, zero, v, alpha))
 			}))
 		}
 		switch {
@@ -43,16 +43,13 @@ func plus(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor, alp
 		case isSparse(out):
 			s.Failf("the sum of a sparse and a strided tensor is strided, and cannot be written to a tensor of layout %v", out.Layout())
 		}
-		if s.Err != nil {
-			return nil, s.Err
-		}
 		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && denseDim(b) < b.Dim() && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
 			return s.added(out, a, b, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
-				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
+				return s.Track(does(c, nil, zero, v, alpha))
 			})
 		}
 		x, y := s.dense(a), s.dense(b)
-		return s.Last(func() (*tensor.Tensor, error) { return does(c, out, x, y, alpha) })
+		return s.ReturnNew(does(c, out, x, y, alpha))
 	}
 }
 
@@ -60,21 +57,18 @@ func plus(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor, alp
 func (s *scope) added(out, a, b *tensor.Tensor, d dtype.DType, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	y := s.converted(s.coalesced(s.coordinatesOf(b)), d)
 	at := s.inside(y.indices, y.sizes[:y.sparse()])
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	values := scaled(s.zeroOf(y.values, d), y.values)
 	places := make([]*tensor.Tensor, y.sparse())
 	for i := range places {
 		places[i] = s.Select(at, 0, int64(i))
 	}
-	a = s.Cast(a, d)
-	return s.Last(func() (*tensor.Tensor, error) { return s.C.IndexPut(out, a, places, values, true) })
+	a = s.CastTo(a, d)
+	return s.ReturnNew(s.C.IndexPut(out, a, places, values, true))
 }
 
 // zeroOf returns a zero of a dtype that broadcasts to values.
 func (s *scope) zeroOf(values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Cast(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
+	return s.CastTo(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
 }
 
 // joined returns the entries of a and those of b: sum has the sum, in the common dtype, of those at one place, or of zero and an entry of b.
@@ -83,22 +77,18 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
 	}
 	if a.Layout() == tensor.COO && b.Layout() == tensor.COO && entries(a) == 0 && slices.Equal(a.Sizes(), b.Sizes()) { // with the dimension split of the operand that has entries
-		if a = s.as(a, formOf(b)); s.Err != nil {
-			return nil
-		}
+		a = s.as(a, formOf(b))
 	}
 	if plainLines(a) && isSparse(b) && formOf(b).dense == 0 && slices.Equal(a.Sizes(), b.Sizes()) && backend.Known(a.Parts().Values) {
 		return s.merged(a, s.as(b, formOf(a)), sum)
 	}
 	x, y, d := s.alike(a, b)
-	if x, y = s.converted(x, d), s.converted(y, d); s.Err != nil {
-		return nil
-	}
-	values, f := s.Cat(0, x.values, sum(s.zeroOf(x.values, d), y.values)), formOf(a)
-	if s.Err == nil && (f.layout != tensor.COO || x.coalesced && y.coalesced) {
+	x, y = s.converted(x, d), s.converted(y, d)
+	values, f := s.Cat([]*tensor.Tensor{x.values, sum(s.zeroOf(x.values, d), y.values)}, 0), formOf(a)
+	if f.layout != tensor.COO || x.coalesced && y.coalesced {
 		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
 	}
-	return s.from(coordinates{s.Cat(1, s.wide(x.indices), s.wide(y.indices)), values, x.sizes, false}, f)
+	return s.from(coordinates{s.Cat([]*tensor.Tensor{s.wide(x.indices), s.wide(y.indices)}, 1), values, x.sizes, false}, f)
 }
 
 // plainLines reports whether t is a matrix in the layout CSR or CSC.
@@ -108,24 +98,18 @@ func plainLines(t *tensor.Tensor) bool {
 
 // merged adds two matrices of the same form, line by line.
 func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	p, q := a.Parts(), b.Parts()
 	d, err := s.C.ResultType(p.Values, q.Values)
-	s.Fail(err)
-	v, w := s.Cast(p.Values, d), sum(s.zeroOf(q.Values, d), s.Cast(q.Values, d))
-	if s.Err != nil {
-		return nil
-	}
+	s.Check(err)
+	v, w := s.CastTo(p.Values, d), sum(s.zeroOf(q.Values, d), s.CastTo(q.Values, d))
 	minor := a.Sizes()[1]
 	if a.Layout() == tensor.CSC {
 		minor = a.Sizes()[0]
 	}
 	compressed, plain, values, err := s.C.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
 	compressed, plain, values = s.Track(compressed, err), s.Track(plain, nil), s.Track(values, nil)
-	if index := p.Indices[0].DType(); s.Err == nil && index == q.Indices[0].DType() && plain.Numel() <= math.MaxInt32 {
-		compressed, plain = s.Cast(compressed, index), s.Cast(plain, index)
+	if index := p.Indices[0].DType(); index == q.Indices[0].DType() && plain.Numel() <= math.MaxInt32 {
+		compressed, plain = s.CastTo(compressed, index), s.CastTo(plain, index)
 	}
 	return s.assemble(a.Layout(), a.Sizes(), compressed, plain, values)
 }
@@ -138,36 +122,33 @@ func (s *scope) alike(a, b *tensor.Tensor) (x, y coordinates, d dtype.DType) {
 	}
 	x = s.coordinatesOf(a)
 	y = s.withDense(s.coordinatesOf(b), denseDim(a))
-	if s.Err == nil {
-		d, s.Err = s.C.ResultType(x.values, y.values)
-	}
-	return x, y, d
+	return x, y, s.ResultType(x.values, y.values)
 }
 
 // linear is an operator of a sparse tensor and a number that works on the entries alone, and has a result of the dtype d.
 func (s *scope) linear(out, self *tensor.Tensor, d dtype.DType, each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	if out == self && s.Err == nil {
+	if out == self {
 		v := self.Parts().Values
 		_, err := each(v, v)
-		s.Fail(err)
-		return self, s.Err
+		s.Check(err)
+		return self, nil
 	}
 	return s.result(out, s.onValues(s.convertible(self, d), func(v *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return each(nil, v) })
+		return s.Track(each(nil, v))
 	}))
 }
 
 // mul multiplies entries: where both operands have one, of sparse tensors, and where the sparse one has, of another.
-func mul(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func mul(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "mul")
-	defer s.Close()
+	defer s.Close(&err)
 	switch {
 	case !isSparse(a) && !isSparse(b):
 		return nil, mixed(s.Op, out)
 	case isSparse(a) && a.Dim() == 0 && b.Dim() > 0:
 		if out == a {
 			s.Failf("the output is 0-dimensional, but the result has sizes %v", b.Sizes())
-			return nil, s.Err
+			return nil, nil
 		}
 		return mul(c, out, b, a)
 	case isSparse(a) && isSparse(b) && a.Dim() == 0 && b.Dim() == 0 && entries(a) < entries(b) && out != a:
@@ -175,8 +156,6 @@ func mul(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	case isSparse(b) && b.Dim() == 0 && (isSparse(a) || a.Dim() > 0): // a number, which makes nothing dense
 		number := s.dense(b)
 		switch {
-		case s.Err != nil:
-			return nil, s.Err
 		case isSparse(a):
 			return mul(c, out, a, number)
 		case out != nil && !isSparse(out):
@@ -185,19 +164,19 @@ func mul(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return s.result(out, s.Mul(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), number))
 	case isSparse(a) && isNumber(b):
 		d, err := c.ResultType(a, b)
-		s.Fail(err)
+		s.Check(err)
 		number := s.peer(a, b)
 		return s.linear(out, a, d, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, number) })
 	case isSparse(b) && isNumber(a):
 		d, err := c.ResultType(a, b)
-		s.Fail(err)
+		s.Check(err)
 		number := s.peer(b, a)
 		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.Mul(number, v) }))
 	}
 	sizes := a.Sizes()
 	if !slices.Equal(sizes, b.Sizes()) {
 		both, err := shape.Broadcast(s.Op, sizes, b.Sizes())
-		if s.Fail(err); out == a && s.Err == nil && !slices.Equal(both, sizes) {
+		if s.Check(err); out == a && !slices.Equal(both, sizes) {
 			s.Failf("the output has sizes %v, but the result has sizes %v", sizes, both)
 		}
 		sizes = both
@@ -214,17 +193,11 @@ func mul(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 
 // common has the products of the entries that both tensors have.
 func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err == nil && s.together(a, b) {
+	if s.together(a, b) {
 		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return s.Mul(v, b.Parts().Values) })
-	}
-	if s.Err != nil {
-		return nil
 	}
 	x, y, _ := s.alike(a, b)
 	x, y = s.coalesced(x), s.coalesced(y)
-	if s.Err != nil {
-		return nil
-	}
 	f := formOf(a)
 	places := x.sizes[:x.sparse()]
 	in, of := s.meeting(s.keys(x.indices, places), s.keys(y.indices, places))
@@ -234,17 +207,14 @@ func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
 
 // meeting returns the positions of equal entries in two vectors that rise.
 func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
-	if s.Err != nil {
-		return nil, nil
-	}
 	if b.Numel() == 0 {
 		none := s.arange(0, a.Device())
 		return none, none
 	}
-	at := s.Step(func() (*tensor.Tensor, error) { return s.C.Searchsorted(nil, b, a, false, false, "", nil) })
-	last := s.Int(b.Numel() - 1)
-	at = s.Binary(s.C.Minimum, at, last)
-	in = s.Reshape(s.Unary(s.C.Nonzero, s.Binary(s.C.Eq, s.take(b, 0, at), a)), -1)
+	at := s.Searchsorted(b, a)
+	last := s.IntNumber(b.Numel() - 1)
+	at = s.Minimum(at, last)
+	in = s.AsShape(s.Nonzero(s.Eq(s.take(b, 0, at), a)), -1)
 	return in, s.take(at, 0, in)
 }
 
@@ -254,15 +224,10 @@ func (s *scope) masked(a, b *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if !isSparse(a) {
 		t, other = b, a
 	}
-	if t = s.broadcast(t, sizes); s.Err != nil {
-		return nil
-	}
+	t = s.broadcast(t, sizes)
 	x := s.coordinatesOf(t)
-	if s.Err != nil {
-		return nil
-	}
 	d, err := s.C.ResultType(x.values, other)
-	s.Fail(err)
+	s.Check(err)
 	x = s.converted(x, d)
 	at := s.elements(other, x)
 	f := formOf(t)
@@ -272,9 +237,6 @@ func (s *scope) masked(a, b *tensor.Tensor, sizes []int64) *tensor.Tensor {
 
 // elements returns the elements of a dense tensor, broadcast to the sizes of x, at the positions of x's entries.
 func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	sizes := make([]int64, len(x.sizes))
 	pad := len(sizes) - t.Dim()
 	for i := range sizes {
@@ -291,21 +253,19 @@ func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
 			key = s.Add(key, s.Select(indices, 0, int64(d)))
 		}
 	}
-	flat := s.Reshape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
+	flat := s.AsShape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
 	return s.take(flat, 0, key)
 }
 
 // div divides the entries by a number.
-func div(c dispatch.Context, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
+func div(c dispatch.Context, out, a, b *tensor.Tensor, rounding string) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "div")
-	defer s.Close()
+	defer s.Close(&err)
 	if !isSparse(a) || !isNumber(b) {
 		s.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()", b.Sizes(), b.Layout())
-		return nil, s.Err
+		return nil, nil
 	}
-	if b = s.peer(a, b); s.Err != nil {
-		return nil, s.Err
-	}
+	b = s.peer(a, b)
 	if rounding == "" {
 		return s.linear(out, a, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
 	}
@@ -319,16 +279,14 @@ type onEntries = func(op string, does func(c dispatch.Context, out, self *tensor
 
 // byNumber is an operator of a sparse tensor and a number that makes 0 of 0.
 func byNumber(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error), on onEntries) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		if !isSparse(a) || !isNumber(b) {
 			s.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()", b.Sizes(), b.Layout())
-			return nil, s.Err
+			return nil, nil
 		}
-		if b = s.peer(a, b); s.Err != nil {
-			return nil, s.Err
-		}
+		b = s.peer(a, b)
 		return on(op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
 	}
 }

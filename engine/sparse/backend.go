@@ -100,13 +100,10 @@ func newBackend() dispatch.Backend {
 	b.UnsafeSplit, b.UnsafeSplitWithSizes, b.UnsafeChunk = split, splitWithSizes, chunk
 	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
-	b.Item = func(c dispatch.Context, self *tensor.Tensor) (dtype.Scalar, error) {
+	b.Item = func(c dispatch.Context, self *tensor.Tensor) (_ dtype.Scalar, err error) {
 		s := newScope(c, "item")
-		defer s.Close()
+		defer s.Close(&err)
 		d := s.dense(self)
-		if s.Err != nil {
-			return dtype.Scalar{}, s.Err
-		}
 		return c.Item(d)
 	}
 	return b
@@ -114,15 +111,12 @@ func newBackend() dispatch.Backend {
 
 // onParts returns t with its parts mapped by index and value.
 func (s *scope) onParts(t *tensor.Tensor, index, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	p := t.Parts()
 	q := tensor.Parts{Values: value(p.Values), Coalesced: p.Coalesced}
 	for _, i := range p.Indices {
 		q.Indices = append(q.Indices, index(i))
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return tensor.Assemble(s.Op, t.Layout(), t.Sizes(), q) })
+	return s.Track(tensor.Assemble(s.Op, t.Layout(), t.Sizes(), q))
 }
 
 func same(t *tensor.Tensor) *tensor.Tensor { return t }
@@ -133,7 +127,7 @@ func (s *scope) onValues(t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Te
 }
 
 func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(t, shape.Preserve) })
+	return s.CloneWith(t, shape.Preserve)
 }
 
 // ofValues asks about the entries.
@@ -141,36 +135,34 @@ func ofValues(asks func(dispatch.Context, *tensor.Tensor) (bool, error)) func(di
 	return func(c dispatch.Context, self *tensor.Tensor) (bool, error) { return asks(c, self.Parts().Values) }
 }
 
-func cloned(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func cloned(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "clone")
-	defer s.Close()
+	defer s.Close(&err)
 	s.strided(tensor.NoLayout, f)
 	return s.Return(s.onParts(self, s.clone, s.clone))
 }
 
-func detached(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func detached(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "detach")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.Return(s.onValues(self, func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return c.Detach(t) })
+		return s.Detach(t)
 	}))
 }
 
-func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "to")
-	defer s.Close()
+	defer s.Close(&err)
 	switch {
 	case l != tensor.NoLayout && l != self.Layout():
 		s.Failf("options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
-		return nil, s.Err
+		return nil, nil
 	case !forced && (d == dtype.None || d == self.DType()) && (dev.IsNone() || dev == self.Device()):
 		return self.Alias(), nil
 	}
 	to := func(d dtype.DType) func(*tensor.Tensor) *tensor.Tensor {
 		return func(t *tensor.Tensor) *tensor.Tensor {
-			return s.Step(func() (*tensor.Tensor, error) {
-				return c.ToOptions(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
-			})
+			return s.ToOptionsWith(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
 		}
 	}
 	return s.Return(s.onParts(s.convertible(self, d), to(dtype.None), to(d)))
@@ -188,9 +180,9 @@ func empty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, 
 	return withoutEntries(c, "empty", out, size, d, l, dev)
 }
 
-func withoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func withoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	if out != nil && l != tensor.NoLayout && l != out.Layout() {
 		return nil, status.Runtimef("%s: layout %v does not match the layout of out, %v", op, l, out.Layout())
 	}
@@ -225,36 +217,34 @@ func elementwise(op string, t *tensor.Tensor) bool {
 
 // onElements is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up.
 func onElements(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		if !isSparse(self) {
 			return nil, mixed(op, out)
 		}
 		x, whole := self, elementwise(op, self)
 		if out == self && whole { // the memory of the values stays
 			_, err := does(c, self.Parts().Values, self.Parts().Values)
-			s.Fail(err)
-			return self, s.Err
+			s.Check(err)
+			return self, nil
 		}
 		if !whole {
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {
 			if out == self { // in place, on the entries that coalesce() has made
-				s.Do(func() error { _, err := does(c, t, t); return err })
+				s.CheckWritten(does(c, t, t))
 				return t
 			}
-			return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, t) })
+			return s.Track(does(c, nil, t))
 		}))
 	}
 }
 
 // mixed returns the error of a dense operand whose result was to be sparse.
 func mixed(op string, out *tensor.Tensor) error {
-	s := newScope(dispatch.Context{}, op)
-	s.Failf("the result of strided tensors cannot be written to a tensor of layout %v", out.Layout())
-	return s.Err
+	return status.Runtimef("%s: the result of strided tensors cannot be written to a tensor of layout %v", op, out.Layout())
 }
 
 // freshOn is unaryOn for operators without an output.

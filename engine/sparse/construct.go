@@ -16,16 +16,13 @@ import (
 
 // SparseCooTensor creates a COO tensor of indices, a column for each entry, and values. Its size is the smallest that holds the indices unless it is
 // given.
-func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (*tensor.Tensor, error) {
+func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "sparse_coo_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	values = s.given(values, d, dev)
 	indices = s.indices("indices", indices, values)
-	if s.Err == nil && values.Dim() == 0 { // of one entry
+	if values.Dim() == 0 { // of one entry
 		values = s.Unsqueeze(values, 0)
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	switch {
 	case indices.Dim() != 2:
@@ -33,24 +30,18 @@ func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []
 	case indices.Sizes()[1] != values.Sizes()[0]:
 		s.Failf("indices and values must have same nnz, but got nnz from indices: %d, nnz from values: %d", indices.Sizes()[1], values.Sizes()[0])
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	sparse := int(indices.Sizes()[0])
 	low, high := s.bounds(indices)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if size == nil {
 		if low == nil && sparse > 0 && indices.Sizes()[1] > 0 {
 			s.Failf("size must be given for indices on device %v, whose values are not known", indices.Device())
-			return nil, s.Err
+			return nil, nil
 		}
 		size = make([]int64, sparse)
 		for i, last := range high {
 			if last == math.MaxInt64 {
 				s.Failf("index %d of dim %d is too large for a size", last, i)
-				return nil, s.Err
+				return nil, nil
 			}
 			size[i] = last + 1
 		}
@@ -64,7 +55,6 @@ func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []
 	}
 	for i := range low {
 		switch {
-		case s.Err != nil:
 		case low[i] < 0:
 			s.Failf("found negative index %d for dim %d", low[i], i)
 		case high[i] >= size[i]:
@@ -72,7 +62,7 @@ func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []
 		}
 	}
 	x := coordinates{indices, values, size, values.Sizes()[0] < 2}
-	if s.Err == nil && coalesced == ops.True {
+	if coalesced == ops.True {
 		if x.coalesced = s.rising(s.keys(indices, size[:sparse])); !x.coalesced {
 			s.Failf("is_coalesced is set, but the indices are not sorted in row-major order without duplicates; call coalesce() instead")
 		}
@@ -92,17 +82,12 @@ func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *
 	if dev.IsNone() {
 		dev = values.Device()
 	}
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.ToOptions(values, d, tensor.NoLayout, dev, false, false, shape.Preserve)
-	})
+	return s.ToOptionsWith(values, d, tensor.NoLayout, dev, false, false, shape.Preserve)
 }
 
 // indices returns the indices passed under a name, on the device of values: int32 or int64, for COO tensors any dtype that converts to int64. They
 // are not recorded.
 func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	switch {
 	case isSparse(given):
 		s.Failf("%s must be a strided tensor, not one of layout %v", name, given.Layout())
@@ -113,20 +98,14 @@ func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tenso
 	case given.Device() != values.Device():
 		s.Failf("device of %s (%v) must match device of values (%v)", name, given.Device(), values.Device())
 	}
-	if s.Err != nil {
-		return nil
-	}
 	if name == "indices" {
-		given = s.Cast(given, int64s)
+		given = s.CastTo(given, int64s)
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Detach(given) })
+	return s.Detach(given)
 }
 
 // bounds returns the smallest and the largest index of each row, or nil without entries or data.
 func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
-	if s.Err != nil {
-		return nil, nil
-	}
 	n, count := indices.Sizes()[0], indices.Sizes()[1]
 	if count == 0 {
 		if backend.Known(indices) {
@@ -139,8 +118,8 @@ func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
 	}
 	for i := range n {
 		row := s.Select(indices, 0, i)
-		first, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amin(nil, row, nil, false) }))
-		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, row, nil, false) }))
+		first, _ := s.integer(s.Amin(row, nil, false))
+		last, _ := s.integer(s.Amax(row, nil, false))
 		low, high = append(low, first), append(high, last)
 	}
 	return low, high
@@ -156,20 +135,17 @@ func names(l tensor.Layout) (compressed, plain string) {
 
 // SparseCompressedTensor makes a tensor of a compressed layout of its compressed indices, its plain indices and its values. Its
 // size is the smallest that holds the indices unless it is given.
-func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "sparse_compressed_tensor")
-	defer s.Close()
+	defer s.Close(&err)
 	if l < tensor.CSR {
 		s.Failf("layout must be sparse_csr, sparse_csc, sparse_bsr or sparse_bsc, but got %v", l)
-		return nil, s.Err
+		return nil, nil
 	}
 	s.Op = l.String() + "_tensor"
 	first, second := names(l)
 	values = s.given(values, d, dev)
 	compressed, plain = s.indices(first, compressed, values), s.indices(second, plain, values)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	block := 0
 	if inBlocks(l) {
 		block = 2
@@ -179,7 +155,6 @@ func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tenso
 		values = s.noBlocks(values, compressed, size, l)
 	}
 	switch {
-	case s.Err != nil:
 	case compressed.DType() != plain.DType():
 		s.Failf("%s and %s must have the same dtype, but got %v and %v", first, second, compressed.DType(), plain.DType())
 	case b < 0:
@@ -195,18 +170,13 @@ func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tenso
 	case plain.Sizes()[b] != values.Sizes()[b]:
 		s.Failf("%s and values must have the same number of entries, but got %d and %d", second, plain.Sizes()[b], values.Sizes()[b])
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	f := form{l, [2]int64{1, 1}, values.Dim() - b - 1 - block}
 	copy(f.block[:], values.Sizes()[b+1:b+1+block])
 	n := compressed.Sizes()[b] - 1
 	if size == nil {
 		size = s.smallest(compressed, plain, values, f, n)
 	}
-	if s.Err == nil {
-		s.checkSizes(compressed, values, size, f, n)
-	}
+	s.checkSizes(compressed, values, size, f, n)
 	s.checkIndices(compressed, plain, size, f)
 	return s.Return(s.assemble(l, size, compressed, plain, values))
 }
@@ -222,7 +192,7 @@ func (s *scope) noBlocks(values, compressed *tensor.Tensor, size []int64, l tens
 		}
 		block[major], block[minor] = max(size[b+major]/max(n, 1), 1), max(size[b+minor], 1)
 	}
-	return s.Reshape(values, append(slices.Clone(values.Sizes()), block[:]...)...)
+	return s.AsShape(values, append(slices.Clone(values.Sizes()), block[:]...)...)
 }
 
 // smallest returns the smallest size that holds plain indices.
@@ -234,7 +204,7 @@ func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int
 			s.Failf("size must be given for indices on device %v, whose values are not known", plain.Device())
 			return nil
 		}
-		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, plain, nil, false) }))
+		last, _ := s.integer(s.Amax(plain, nil, false))
 		m = last + 1
 	}
 	if !byRows(f.layout) {
@@ -265,9 +235,6 @@ func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f fo
 	default:
 		s.checkBlock(size, f)
 	}
-	if s.Err != nil {
-		return
-	}
 	major := b
 	if !byRows(f.layout) {
 		major = b + 1
@@ -279,7 +246,7 @@ func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f fo
 
 // checkIndices holds indices to a size: every read of entries relies on it.
 func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f form) {
-	if s.Err != nil || !backend.Known(plain) || !backend.Known(compressed) {
+	if !backend.Known(plain) || !backend.Known(compressed) {
 		return
 	}
 	first, second := names(f.layout)
@@ -293,60 +260,57 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	compressed, plain = s.wide(compressed), s.wide(plain)
 	last := int64(b)
 	least := func(t *tensor.Tensor) int64 {
-		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amin(nil, t, nil, false) }))
+		v, _ := s.integer(s.Amin(t, nil, false))
 		return v
 	}
 	most := func(t *tensor.Tensor) int64 {
-		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, t, nil, false) }))
+		v, _ := s.integer(s.Amax(t, nil, false))
 		return v
 	}
-	if s.Err != nil || compressed.Numel() == 0 {
+	if compressed.Numel() == 0 {
 		return
 	}
 	start, end := s.Narrow(compressed, last, 0, 1), s.Narrow(compressed, last, n, 1)
-	if lo, hi := least(start), most(start); s.Err == nil && (lo != 0 || hi != 0) {
+	if lo, hi := least(start), most(start); lo != 0 || hi != 0 {
 		if lo == 0 {
 			lo = hi
 		}
 		s.Failf("%s must begin with 0, but got %d", first, lo)
 	}
-	if lo, hi := least(end), most(end); s.Err == nil && (lo != nnz || hi != nnz) {
+	if lo, hi := least(end), most(end); lo != nnz || hi != nnz {
 		if lo == nnz {
 			lo = hi
 		}
 		s.Failf("%s must end with the number of entries, %d, but got %d", first, nnz, lo)
 	}
 	counts := s.counts(compressed)
-	if s.Err == nil && n > 0 {
-		if lo := least(counts); s.Err == nil && lo < 0 {
+	if n > 0 {
+		if lo := least(counts); lo < 0 {
 			s.Failf("%s must not decrease, but an element is %d less than the previous one", first, -lo)
 		}
-		if hi := most(counts); s.Err == nil && hi > m {
+		if hi := most(counts); hi > m {
 			s.Failf("%s has a difference of %d, but a row or column has at most %d entries", first, hi, m)
 		}
 	}
-	if s.Err != nil || plain.Numel() == 0 {
+	if plain.Numel() == 0 {
 		return
 	}
-	if lo := least(plain); s.Err == nil && lo < 0 {
+	if lo := least(plain); lo < 0 {
 		s.Failf("%s must not be negative, but got %d", second, lo)
 	}
-	if hi := most(plain); s.Err == nil && hi >= m {
+	if hi := most(plain); hi >= m {
 		s.Failf("%s must be less than %d, but got %d", second, m, hi)
 	}
 	line := s.repeated(counts)
-	if s.Err == nil && !s.rising(s.Add(s.times(line, m), s.Reshape(plain, plain.Numel()))) {
+	if !s.rising(s.Add(s.times(line, m), s.AsShape(plain, plain.Numel()))) {
 		s.Failf("%s must be strictly increasing within each row or column", second)
 	}
 }
 
 // empty returns a tensor of a sparse layout without entries.
 func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.Device, sparse int) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	make := func(d dtype.DType, sizes ...int64) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+		return s.ZerosWith(sizes, d, tensor.NoLayout, dev)
 	}
 	if l == tensor.COO {
 		return s.tensor(coordinates{make(int64s, int64(sparse), 0), make(d, append([]int64{0}, sizes[sparse:]...)...), sizes, true})

@@ -19,42 +19,31 @@ const (
 
 // dense returns the elements of a sparse tensor, 0 where it keeps none.
 func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || !isSparse(t) {
+	if !isSparse(t) {
 		return t
 	}
 	x := s.coordinatesOf(t)
-	if s.Err != nil {
-		return nil
-	}
 	places := x.sizes[:x.sparse()]
 	all := s.gather(shape.Product(places), s.keys(x.indices, places), x.values)
-	return s.Reshape(all, slices.Clone(x.sizes)...)
+	return s.AsShape(all, slices.Clone(x.sizes)...)
 }
 
 // found returns the elements of a dense tensor that are not 0, or the entries of its first dimensions that are not all 0.
 func (s *scope) found(t *tensor.Tensor, sparse int) coordinates {
-	if s.Err != nil {
-		return coordinates{}
+	flat := s.AsShape(t, append([]int64{shape.Product(t.Sizes()[:sparse])}, t.Sizes()[sparse:]...)...)
+	set := s.Ne(flat, s.IntNumber(0))
+	for set.Dim() > 1 {
+		set = s.Any(set, []int64{-1}, false)
 	}
-	flat := s.Reshape(t, append([]int64{shape.Product(t.Sizes()[:sparse])}, t.Sizes()[sparse:]...)...)
-	set := s.Binary(s.C.Ne, flat, s.Int(0))
-	for s.Err == nil && set.Dim() > 1 {
-		set = s.Step(func() (*tensor.Tensor, error) { return s.C.Any(nil, set, []int64{-1}, false) })
-	}
-	key := s.Reshape(s.Unary(s.C.Nonzero, set), -1)
+	key := s.AsShape(s.Nonzero(set), -1)
 	return s.chosen(flat, key, t.Sizes(), sparse)
 }
 
 // chosen returns the entries of flat, with the sparse dimensions of sizes in place of its first dimension, at ascending positions.
 func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coordinates {
-	if s.Err != nil {
-		return coordinates{}
-	}
 	x := coordinates{sizes: sizes, coalesced: true, values: s.take(flat, 0, key)}
 	if sparse == 0 {
-		x.indices = s.Step(func() (*tensor.Tensor, error) {
-			return s.C.Zeros(nil, []int64{0, key.Sizes()[0]}, int64s, tensor.NoLayout, key.Device())
-		})
+		x.indices = s.ZerosWith([]int64{0, key.Sizes()[0]}, int64s, tensor.NoLayout, key.Device())
 		return x
 	}
 	x.indices = s.places(key, sizes[:sparse])
@@ -64,7 +53,7 @@ func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coor
 // as returns t, dense or sparse, in a form; indices of a compressed layout keep their dtype.
 func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
 	made := s.made(t, f)
-	if s.Err != nil || made == t || f.layout < tensor.CSR || t.Layout() < tensor.CSR {
+	if made == t || f.layout < tensor.CSR || t.Layout() < tensor.CSR {
 		return made
 	}
 	return s.indexed(made, t.Parts().Indices[0].DType())
@@ -72,16 +61,14 @@ func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
 
 // indexed returns a tensor of a compressed layout whose indices have a dtype, where that holds them.
 func (s *scope) indexed(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil || t.Parts().Indices[0].DType() == d || d != int64s && max(entries(t), slices.Max(t.Sizes())) > math.MaxInt32 {
+	if t.Parts().Indices[0].DType() == d || d != int64s && max(entries(t), slices.Max(t.Sizes())) > math.MaxInt32 {
 		return t
 	}
-	return s.onParts(t, func(i *tensor.Tensor) *tensor.Tensor { return s.Cast(i, d) }, same)
+	return s.onParts(t, func(i *tensor.Tensor) *tensor.Tensor { return s.CastTo(i, d) }, same)
 }
 
 func (s *scope) made(t *tensor.Tensor, f form) *tensor.Tensor {
 	switch {
-	case s.Err != nil:
-		return nil
 	case f.layout == tensor.Strided:
 		return s.dense(t)
 	case isSparse(t) && formOf(t) == f:
@@ -115,7 +102,7 @@ func (s *scope) made(t *tensor.Tensor, f form) *tensor.Tensor {
 func (s *scope) withDense(x coordinates, dense int) coordinates {
 	sparse := len(x.sizes) - dense
 	switch {
-	case s.Err != nil || x.sparse() == sparse:
+	case x.sparse() == sparse:
 		return x
 	case x.sparse() < sparse:
 		return s.splitEntries(x, sparse)
@@ -131,8 +118,8 @@ func (s *scope) splitEntries(x coordinates, sparse int) coordinates {
 	of := s.quotient(each, max(n, 1))
 	within := s.places(s.Sub(each, s.times(of, n)), inner)
 	return coordinates{
-		s.Cat(0, s.take(s.wide(x.indices), 1, of), within),
-		s.Reshape(x.values, append([]int64{x.count() * n}, x.sizes[sparse:]...)...),
+		s.Cat([]*tensor.Tensor{s.take(s.wide(x.indices), 1, of), within}, 0),
+		s.AsShape(x.values, append([]int64{x.count() * n}, x.sizes[sparse:]...)...),
 		x.sizes, x.coalesced,
 	}
 }
@@ -140,26 +127,18 @@ func (s *scope) splitEntries(x coordinates, sparse int) coordinates {
 // joinEntries has an entry for each place in the first dimensions.
 func (s *scope) joinEntries(x coordinates, sparse int) coordinates {
 	x = s.coalesced(x)
-	if s.Err != nil {
-		return x
-	}
 	inner := x.sizes[sparse:x.sparse()]
 	n := shape.Product(inner)
 	rest := s.keys(s.Narrow(x.indices, 0, int64(sparse), int64(x.sparse()-sparse)), inner)
 	once, inverse, _ := s.unique(s.keys(s.Narrow(x.indices, 0, 0, int64(sparse)), x.sizes[:sparse]))
-	if s.Err != nil {
-		return x
-	}
 	count := once.Numel()
 	values := s.gather(count*n, s.Add(s.times(inverse, n), rest), x.values)
-	return coordinates{s.placesOf(once, x.sizes[:sparse]), s.Reshape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes, true}
+	return coordinates{s.placesOf(once, x.sizes[:sparse]), s.AsShape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes, true}
 }
 
 // from returns the tensor of a form that has the entries of x.
 func (s *scope) from(x coordinates, f form) *tensor.Tensor {
 	switch {
-	case s.Err != nil:
-		return nil
 	case f.layout == tensor.COO:
 		return s.tensor(x)
 	case inBlocks(f.layout):
@@ -170,9 +149,6 @@ func (s *scope) from(x coordinates, f form) *tensor.Tensor {
 
 // checkBlock returns an error for blocks that do not divide the matrices.
 func (s *scope) checkBlock(sizes []int64, f form) {
-	if s.Err != nil {
-		return
-	}
 	at := len(sizes) - f.dense - 2
 	rows, columns := sizes[at], sizes[at+1]
 	if f.block[0] < 1 || f.block[1] < 1 || rows%f.block[0] != 0 || columns%f.block[1] != 0 {
@@ -183,9 +159,6 @@ func (s *scope) checkBlock(sizes []int64, f form) {
 // foundBlocks returns the blocks of a dense tensor that are not all 0.
 func (s *scope) foundBlocks(t *tensor.Tensor, f form) coordinates {
 	s.checkBlock(t.Sizes(), f)
-	if s.Err != nil {
-		return coordinates{}
-	}
 	at := t.Dim() - f.dense - 2
 	rows, columns := t.Sizes()[at], t.Sizes()[at+1]
 	sizes := slices.Concat(t.Sizes()[:at], []int64{rows / f.block[0], f.block[0], columns / f.block[1], f.block[1]}, t.Sizes()[at+2:])
@@ -194,15 +167,12 @@ func (s *scope) foundBlocks(t *tensor.Tensor, f form) coordinates {
 		order[i] = int64(i)
 	}
 	order[at+1], order[at+2] = order[at+2], order[at+1]
-	return s.found(s.Permute(s.Reshape(t, sizes...), order...), at+2)
+	return s.found(s.ReorderDims(s.AsShape(t, sizes...), order...), at+2)
 }
 
 // gatherBlocks returns the blocks that contain entries.
 func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 	s.checkBlock(x.sizes, f)
-	if s.Err != nil {
-		return x
-	}
 	at, h, w := len(x.sizes)-f.dense-2, f.block[0], f.block[1]
 	rows, inside := make([]*tensor.Tensor, at+2), make([]*tensor.Tensor, 2)
 	indices := s.wide(x.indices)
@@ -215,27 +185,18 @@ func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 	}
 	sizes := slices.Clone(x.sizes[:at+2])
 	sizes[at], sizes[at+1] = sizes[at]/h, sizes[at+1]/w
-	key := s.keys(s.Stack(rows...), sizes)
+	key := s.keys(s.Stack(rows, 0), sizes)
 	offset := s.Add(s.times(inside[0], w), inside[1])
 	inOrder, from := s.sorted(key)
-	if s.Err != nil {
-		return x
-	}
 	once, inverse, _ := s.unique(inOrder)
-	if s.Err != nil {
-		return x
-	}
 	n := once.Sizes()[0]
 	where := s.Add(s.times(inverse, h*w), s.take(offset, 0, from))
 	values := s.gather(n*h*w, where, s.take(x.values, 0, from))
-	return coordinates{s.places(once, sizes), s.Reshape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...), append(sizes, x.sizes[at+2:]...), true}
+	return coordinates{s.places(once, sizes), s.AsShape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...), append(sizes, x.sizes[at+2:]...), true}
 }
 
 // compressed returns the tensor of a compressed form and the given sizes that has the entries, or blocks, of x.
 func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	b := len(sizes) - f.dense - 2
 	major, minor := b, b+1
 	if !byRows(f.layout) {
@@ -251,12 +212,9 @@ func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor 
 			for d := range b {
 				rows = append(rows, s.Select(indices, 0, int64(d)))
 			}
-			indices = s.Stack(append(rows, s.Select(indices, 0, int64(major)), s.Select(indices, 0, int64(minor)))...)
+			indices = s.Stack(append(rows, s.Select(indices, 0, int64(major)), s.Select(indices, 0, int64(minor))), 0)
 		}
 		x = s.coalesced(coordinates{indices, x.values, slices.Concat(sizes[:b], []int64{n, m}, x.values.Sizes()[1:]), x.coalesced && major < minor})
-	}
-	if s.Err != nil {
-		return nil
 	}
 	line, nnz := s.Select(s.wide(x.indices), 0, 0), x.count()
 	if b > 0 { // batch and row of each entry
@@ -268,47 +226,44 @@ func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor 
 		if count > 0 {
 			nnz /= count
 		}
-		if s.Err == nil && !s.all(s.Binary(s.C.Eq, s.Narrow(compressed, 1, n, 1), s.Int(nnz))) {
+		if !s.all(s.Eq(s.Narrow(compressed, 1, n, 1), s.IntNumber(nnz))) {
 			s.Failf("expected the same number of specified elements per batch of sizes %v", sizes[:b])
 		}
 	}
 	batch := slices.Clone(sizes[:b])
 	return s.assemble(f.layout, sizes,
-		s.Reshape(compressed, append(batch, n+1)...),
-		s.Reshape(s.Contiguous(s.Select(x.indices, 0, int64(b)+1)), append(batch, nnz)...),
-		s.Reshape(x.values, slices.Concat(batch, []int64{nnz}, x.values.Sizes()[1:])...))
+		s.AsShape(compressed, append(batch, n+1)...),
+		s.AsShape(s.AsContiguous(s.Select(x.indices, 0, int64(b)+1)), append(batch, nnz)...),
+		s.AsShape(x.values, slices.Concat(batch, []int64{nnz}, x.values.Sizes()[1:])...))
 }
 
 // lines reports where the entries of each of n lines begin, and how many there are: line has that of each entry, in order.
 func (s *scope) lines(line *tensor.Tensor, n int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
-	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n + 1}, int64s, line.Device()) })
-	s.Do(func() error { return backend.On(to).Lines(s.Op, backend.Lines{To: to, From: line}) })
+	to := s.Track(tensor.Empty(s.Op, []int64{n + 1}, int64s, line.Device()))
+	s.Check(backend.On(to).Lines(s.Op, backend.Lines{To: to, From: line}))
 	return to
 }
 
 // ofBatches returns the compressed indices of count matrices of n lines each, from those of all lines.
 func (s *scope) ofBatches(compressed *tensor.Tensor, count, n int64) *tensor.Tensor {
-	if s.Err != nil || n == 0 || count == 0 {
+	if n == 0 || count == 0 {
 		return s.zeros(compressed, count, n+1)
 	}
-	each := s.Step(func() (*tensor.Tensor, error) { return s.C.Unfold(compressed, 0, n+1, n) })
+	each := s.Unfold(compressed, 0, n+1, n)
 	return s.Sub(each, s.Narrow(each, 1, 0, 1))
 }
 
 // ToDense has all elements of self, in dtype d unless there is none.
-func ToDense(c dispatch.Context, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tensor.Tensor, error) {
+func ToDense(c dispatch.Context, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "to_dense")
-	defer s.Close()
-	return s.Return(s.Cast(s.dense(self), d))
+	defer s.Close(&err)
+	return s.Return(s.CastTo(s.dense(self), d))
 }
 
 // ToSparseDim returns self in the layout COO with sparseDim sparse dimensions.
-func ToSparseDim(c dispatch.Context, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
+func ToSparseDim(c dispatch.Context, self *tensor.Tensor, sparseDim int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "to_sparse")
-	defer s.Close()
+	defer s.Close(&err)
 	switch {
 	case sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0:
 		s.Failf("sparse_dim %d must be in the range 1 to %d of dimensions of the tensor", sparseDim, self.Dim())
@@ -316,9 +271,6 @@ func ToSparseDim(c dispatch.Context, self *tensor.Tensor, sparseDim int64) (*ten
 		s.Failf("sparse_dim %d must be the tensor's number of sparse dimensions, %d; convert with to_dense() first", sparseDim, self.Dim()-denseDim(self))
 	case isSparse(self) && self.Layout() != tensor.COO && sparseDim != 2:
 		s.Failf("sparse_dim must be 2 for a tensor of layout %v, but got %d; convert with to_dense() first", self.Layout(), sparseDim)
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	if isSparse(self) {
 		return s.Return(s.as(self, form{tensor.COO, [2]int64{1, 1}, denseDim(self)}))
@@ -359,9 +311,9 @@ func ToSparseBsc(c dispatch.Context, self *tensor.Tensor, blockSize []int64, den
 	return converted(c, "to_sparse_bsc", self, tensor.BSC, blockSize, dense)
 }
 
-func converted(c dispatch.Context, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
+func converted(c dispatch.Context, op string, self *tensor.Tensor, l tensor.Layout, blockSize []int64, dense ops.Int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	f := form{l, [2]int64{1, 1}, 0}
 	if isSparse(self) {
 		f.dense = formOf(self).dense
@@ -392,9 +344,6 @@ func converted(c dispatch.Context, op string, self *tensor.Tensor, l tensor.Layo
 
 // checkConversion returns an error for those conversions that PyTorch rejects.
 func (s *scope) checkConversion(t *tensor.Tensor, f form) {
-	if s.Err != nil {
-		return
-	}
 	if !isSparse(t) {
 		if b := t.Dim() - f.dense - 2; f.layout != tensor.COO && b > 0 && shape.Product(t.Sizes()[:b]) == 0 {
 			s.Failf("the batch of sizes %v is empty, so the number of entries of layout %v is unknown; use to_sparse_coo()", t.Sizes(), f.layout)

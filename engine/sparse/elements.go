@@ -15,27 +15,23 @@ func (s *scope) whole(t *tensor.Tensor, dim []int64, keepdim bool) (values *tens
 	if len(dim) != 0 && len(dim) != t.Dim() || keepdim {
 		s.Failf("only the reduction of all elements is supported for sparse tensors, but got dim %v and keepdim %v; convert with to_dense()", dim, keepdim)
 	}
-	if _, err := shape.WrapDims(s.Op, dim, t.Dim(), true); err != nil && s.Err == nil {
-		s.Err = err
-	}
+	_, err := shape.WrapDims(s.Op, dim, t.Dim(), true)
+	s.Check(err)
 	x := s.coalesced(s.coordinatesOf(t))
-	if s.Err != nil {
-		return nil, false
-	}
 	return x.values, x.values.Numel() == shape.Product(t.Sizes())
 }
 
 // reduced is an operator that reduces all elements, those of which there is no entry as one zero.
 func reduced(op string, does func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		values, complete := s.whole(self, dim, keepdim)
-		values = s.Reshape(values, -1)
-		if s.Err == nil && !complete {
-			values = s.Cat(0, values, s.zeros(values, 1))
+		values = s.AsShape(values, -1)
+		if !complete {
+			values = s.Cat([]*tensor.Tensor{values, s.zeros(values, 1)}, 0)
 		}
-		return s.Last(func() (*tensor.Tensor, error) { return does(c, out, values) })
+		return s.ReturnNew(does(c, out, values))
 	}
 }
 
@@ -48,28 +44,25 @@ func ofAll(op string, does func(c dispatch.Context, out, values *tensor.Tensor) 
 }
 
 // countNonzero counts the entries that are not 0, of all elements or along dimensions.
-func countNonzero(c dispatch.Context, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+func countNonzero(c dispatch.Context, self *tensor.Tensor, dim []int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "count_nonzero")
-	defer s.Close()
+	defer s.Close(&err)
 	x := s.coalesced(s.coordinatesOf(self))
-	x.values = s.Binary(c.Ne, x.values, s.Int(0))
+	x.values = s.Ne(x.values, s.IntNumber(0))
 	return s.result(nil, s.sumOver(s.tensor(x), dim, false, dtype.None))
 }
 
 // keepsZero is an operator by numbers that works on the entries alone, where it makes 0 of 0.
 func keepsZero(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		if isSparse(self) {
 			sample := s.zeros(self.Parts().Values, 1)
-			made := s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample) })
-			if !s.all(s.Binary(c.Eq, made, s.Int(0))) {
+			made := s.Track(does(c, nil, sample))
+			if !s.all(s.Eq(made, s.IntNumber(0))) {
 				s.Failf("the function does not map 0 to 0, so the result would be dense; convert with to_dense()")
 			}
-		}
-		if s.Err != nil {
-			return nil, s.Err
 		}
 		return onElements(op, does)(c, out, self)
 	}
@@ -114,39 +107,39 @@ func emptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.
 }
 
 // fill returns all entries of a compressed tensor one value.
-func fill(c dispatch.Context, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+func fill(c dispatch.Context, out, self, value *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "fill")
-	defer s.Close()
+	defer s.Close(&err)
 	if !isSparse(self) || !isNumber(value) {
 		s.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
-		return nil, s.Err
+		return nil, nil
 	}
 	return s.linear(out, self, self.DType(), func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
 }
 
 // denseOf is an operator that makes a strided tensor of any elements, as a tensor's layout is not to be.
 func denseOf(op string, does func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		if l != tensor.Strided {
 			s.Failf("a result that is not 0 everywhere cannot have layout %v; use layout=strided", self.Layout())
 		}
 		d, dev = likeOf(self, d, dev)
 		plain := s.outline(self)
-		return s.Last(func() (*tensor.Tensor, error) { return does(c, plain, size, d, dev) })
+		return s.ReturnNew(does(c, plain, size, d, dev))
 	}
 }
 
 // newOf is an operator that makes a tensor without entries in the layout of another.
 func newOf(op string) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
 		if d, dev = likeOf(self, d, dev); l == tensor.NoLayout {
 			l = self.Layout()
 		}
 		s := newScope(c, op)
-		defer s.Close()
-		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(size), d, l, dev) })
+		defer s.Close(&err)
+		return s.ReturnNew(c.Zeros(nil, slices.Clone(size), d, l, dev))
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *scope) rowsAt(indices *tensor.Tensor, which []int64) *tensor.Tensor {
 	for i, at := range which {
 		list[i] = s.Select(indices, 0, at)
 	}
-	return s.Stack(list...)
+	return s.Stack(list, 0)
 }
 
 // withDims returns the result of a reduction of t with dimensions of size 1 in the place of those in mask.
@@ -56,14 +56,14 @@ func (s *scope) withDims(made, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	for i := range mask {
 		was, at := made, int64(i)
 		switch {
-		case s.Err != nil || !mask[i]:
+		case !mask[i]:
 		case isSparse(was):
-			made = s.Step(func() (*tensor.Tensor, error) { return unsqueeze(s.C, nil, was, at) })
+			made = s.Track(unsqueeze(s.C, nil, was, at))
 		default:
 			made = s.Unsqueeze(was, at)
 		}
 	}
-	if f := formOf(t); f.layout != tensor.COO && !inBlocks(f.layout) && s.Err == nil {
+	if f := formOf(t); f.layout != tensor.COO && !inBlocks(f.layout) {
 		made = s.as(made, f)
 	}
 	return made
@@ -73,20 +73,14 @@ func (s *scope) withDims(made, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 func (s *scope) numbered(key *tensor.Tensor) (once, of, counts *tensor.Tensor) {
 	inOrder, from := s.sorted(key)
 	once, inverse, counts := s.unique(inOrder)
-	if s.Err != nil {
-		return nil, nil, nil
-	}
-	back := s.Step(func() (*tensor.Tensor, error) { return s.C.Argsort(from, 0, false) })
+	back := s.Argsort(from, 0, false)
 	return once, s.take(inverse, 0, back), counts
 }
 
 // most returns the largest or the smallest of the entries of source (how is amax or amin) in each of n lines; of holds the line of each entry.
 func (s *scope) most(n int64, of, source *tensor.Tensor, how string) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	to := s.nothing(source, append([]int64{n}, source.Sizes()[1:]...)...)
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexReduce(nil, to, 0, of, source, how, false) })
+	return s.IndexReduceWith(to, 0, of, source, how, false)
 }
 
 // nothing returns the initial values of IndexReduce: NaN for floats, which equals no result, so that no gradient flows to it.
@@ -95,32 +89,25 @@ func (s *scope) nothing(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	if like.DType().IsFloatingPoint() {
 		start = dtype.FloatScalar(math.NaN())
 	}
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.NewFull(like, sizes, start, dtype.None, tensor.NoLayout, device.None)
-	})
+	return s.NewFull(like, sizes, start)
 }
 
 // along returns the largest or the smallest element (how is amax or amin) along the dimensions in mask: strided if no sparse dimension remains.
 func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 	x = s.coalesced(x)
-	if s.Err != nil {
-		return nil
-	}
 	a := axesOf(x, mask)
 	if len(a.inner) > 0 {
-		v := x.values
-		x.values = s.Step(func() (*tensor.Tensor, error) {
-			if how == "amin" {
-				return s.C.Amin(nil, v, a.inner, false)
-			}
-			return s.C.Amax(nil, v, a.inner, false)
-		})
+		if how == "amin" {
+			x.values = s.Amin(x.values, a.inner, false)
+		} else {
+			x.values = s.Amax(x.values, a.inner, false)
+		}
 	}
 	if len(a.kept) == x.sparse() && len(a.kept) > 0 {
 		return s.tensor(coordinates{x.indices, x.values, a.sizes, true})
 	}
 	indices, places := s.inside(x.indices, x.sizes), a.sizes[:len(a.kept)]
-	if s.Err == nil && x.count() == 0 {
+	if x.count() == 0 {
 		if len(a.kept) == 0 {
 			return s.zeros(x.values, a.sizes...)
 		}
@@ -131,46 +118,40 @@ func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 		key = s.keys(s.rowsAt(indices, a.kept), places)
 	}
 	once, of, counts := s.numbered(key)
-	if s.Err != nil {
-		return nil
-	}
 	made := s.most(once.Numel(), of, x.values, how)
 	column := append([]int64{once.Numel()}, slices.Repeat([]int64{1}, x.values.Dim()-1)...)
-	short := s.Reshape(s.Binary(s.C.Lt, counts, s.Int(a.gone)), column...)
+	short := s.AsShape(s.Lt(counts, s.IntNumber(a.gone)), column...)
 	zero, found := s.zeros(x.values), made
-	beside := s.C.Maximum
+	extreme := s.Maximum
 	if how == "amin" {
-		beside = s.C.Minimum
+		extreme = s.Minimum
 	}
-	withZero := s.Binary(beside, made, zero)
-	made = s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, short, withZero, made) })
-	if s.Err == nil && x.values.History() != nil {
-		made = s.shared(made, found, x.values, of, s.Reshape(s.Sub(s.Int(a.gone), counts), column...))
+	withZero := extreme(made, zero)
+	made = s.Where(short, withZero, made)
+	if x.values.History() != nil {
+		made = s.shared(made, found, x.values, of, s.AsShape(s.Sub(s.IntNumber(a.gone), counts), column...))
 	}
 	if len(a.kept) == 0 {
-		return s.Reshape(made, a.sizes...)
+		return s.AsShape(made, a.sizes...)
 	}
 	return s.tensor(coordinates{s.places(once, places), made, a.sizes, true})
 }
 
 // shared returns made, the gradient for lines with the extremes most: for an extreme of 0 it is shared with the elements that have no entry.
 func (s *scope) shared(made, most, values, of, without *tensor.Tensor) *tensor.Tensor {
-	zeros := s.Cast(s.Binary(s.C.Eq, values, s.Int(0)), values.DType())
-	if s.Err != nil {
-		return nil
-	}
+	zeros := s.CastTo(s.Eq(values, s.IntNumber(0)), values.DType())
 	kept := s.gather(most.Sizes()[0], of, zeros)
-	all := s.Binary(s.C.Maximum, s.Add(kept, without), s.Int(1))
-	part := s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, kept, all, "") })
-	is0, zeros := s.Binary(s.C.Eq, most, s.Int(0)), s.Mul(most, part)
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, is0, zeros, made) })
+	all := s.Maximum(s.Add(kept, without), s.IntNumber(1))
+	part := s.Div(kept, all)
+	is0, zeros := s.Eq(most, s.IntNumber(0)), s.Mul(most, part)
+	return s.Where(is0, zeros, made)
 }
 
 // extreme is amax or amin, or any or all, which they are of numbers that are 1 where an element is not 0.
 func extreme(op, how string, does func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		if !isSparse(self) {
 			return nil, mixed(op, out)
 		}
@@ -180,31 +161,26 @@ func extreme(op, how string, does func(dispatch.Context, *tensor.Tensor, *tensor
 		}
 		if shape.Product(self.Sizes()) == 0 { // which the operator may reject
 			x := s.dense(self)
-			made := s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, dim, keepdim) })
-			if s.Err == nil && made.Dim() > 0 && slices.Contains(mask[:self.Dim()-denseDim(self)], false) {
+			made := s.Track(does(c, nil, x, dim, keepdim))
+			if made.Dim() > 0 && slices.Contains(mask[:self.Dim()-denseDim(self)], false) {
 				made = s.as(made, form{layout: tensor.COO, block: [2]int64{1, 1}})
 			}
 			return s.result(out, made)
 		}
 		sample := s.zeros(self.Parts().Values, 1) // determines the dtype, which the operator may not support
-		sample = s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample, nil, false) })
+		sample = s.Track(does(c, nil, sample, nil, false))
 		x := s.coalesced(s.coordinatesOf(self))
-		if s.Err != nil {
-			return nil, s.Err
-		}
 		if how != op {
-			x.values = s.Cast(s.Binary(s.C.Ne, x.values, s.Int(0)), dtype.Uint8)
+			x.values = s.CastTo(s.Ne(x.values, s.IntNumber(0)), dtype.Uint8)
 		} else if x.values.DType() == dtype.Bool {
-			x.values = s.Cast(x.values, dtype.Uint8)
+			x.values = s.CastTo(x.values, dtype.Uint8)
 		}
 		made := s.along(x, mask, how)
 		if keepdim {
 			made = s.withDims(made, self, mask)
 		}
-		if s.Err == nil && made.DType() != sample.DType() {
-			made = s.Step(func() (*tensor.Tensor, error) {
-				return c.ToOptions(made, sample.DType(), tensor.NoLayout, device.None, false, false, shape.Preserve)
-			})
+		if made.DType() != sample.DType() {
+			made = s.ToOptionsWith(made, sample.DType(), tensor.NoLayout, device.None, false, false, shape.Preserve)
 		}
 		return s.result(out, made)
 	}
@@ -212,9 +188,9 @@ func extreme(op, how string, does func(dispatch.Context, *tensor.Tensor, *tensor
 
 // position implements argmax and argmin, along a dimension or over all elements. The result is strided.
 func position(op, how string, does func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		if !isSparse(self) {
 			return nil, mixed(op, out)
 		}
@@ -224,15 +200,12 @@ func position(op, how string, does func(dispatch.Context, *tensor.Tensor, *tenso
 		}
 		if shape.Product(self.Sizes()) == 0 || self.Dim() == 0 {
 			x := s.dense(self)
-			return s.Last(func() (*tensor.Tensor, error) { return does(c, out, x, dim, keepdim) })
+			return s.ReturnNew(does(c, out, x, dim, keepdim))
 		}
 		sample := s.zeros(self.Parts().Values, 1)
-		s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample, ops.NoInt, false) }) // rejects dtypes
+		s.Track(does(c, nil, sample, ops.NoInt, false)) // rejects dtypes
 		x := s.coalesced(s.withDense(s.coordinatesOf(self), 0))
 		indices := s.inside(x.indices, x.sizes)
-		if s.Err != nil {
-			return nil, s.Err
-		}
 		kept := slices.Delete(slices.Clone(x.sizes), d, d+1)
 		at, key := s.Select(indices, 0, int64(d)), s.zeros(indices, x.count())
 		length := x.sizes[d]
@@ -244,13 +217,13 @@ func position(op, how string, does func(dispatch.Context, *tensor.Tensor, *tenso
 		}
 		once, places := s.firsts(key, at, x.values, length, how)
 		made := s.zeros(at, shape.Product(kept))
-		made = s.Step(func() (*tensor.Tensor, error) { return c.IndexCopy(nil, made, 0, once, places) })
+		made = s.IndexCopy(made, 0, once, places)
 		if keepdim && !dim.IsNone() {
 			kept = slices.Insert(kept, d, 1)
 		} else if keepdim {
 			kept = slices.Repeat([]int64{1}, self.Dim())
 		}
-		return s.result(out, s.Reshape(made, kept...))
+		return s.result(out, s.AsShape(made, kept...))
 	}
 }
 
@@ -258,44 +231,35 @@ func position(op, how string, does func(dispatch.Context, *tensor.Tensor, *tenso
 // or the first one without.
 func (s *scope) firsts(key, at, values *tensor.Tensor, length int64, how string) (once, places *tensor.Tensor) {
 	if values.DType() == dtype.Bool {
-		values = s.Cast(values, dtype.Uint8)
+		values = s.CastTo(values, dtype.Uint8)
 	}
 	once, of, counts := s.numbered(key)
-	if s.Err != nil {
-		return nil, nil
-	}
 	n := once.Numel()
 	most := s.most(n, of, values, how)
 	best := s.take(most, 0, of)
-	if s.Err != nil {
-		return nil, nil
-	}
-	isBest := s.Binary(s.C.Eq, values, best)
+	isBest := s.Eq(values, best)
 	if values.DType().IsFloatingPoint() {
-		isBest = s.Binary(s.C.LogicalOr, isBest, s.Unary(func(_, t *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Isnan(t) }, values))
+		isBest = s.LogicalOr(isBest, s.Isnan(values))
 	}
-	chosen := s.Reshape(s.Unary(s.C.Nonzero, isBest), -1)
+	chosen := s.AsShape(s.Nonzero(isBest), -1)
 	entry := s.most(n, s.take(of, 0, chosen), s.take(at, 0, chosen), "amin")
 	// The entries before the first gap of a line are those whose rank in it equals their position.
 	inOrder, from := s.sorted(s.Add(s.times(of, length), at))
 	line := s.take(of, 0, from)
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Cumsum(nil, counts, 0, int64s) })
+	ends := s.CumsumWith(counts, 0, int64s)
 	start := s.take(s.Sub(ends, counts), 0, line)
-	if s.Err != nil {
-		return nil, nil
-	}
 	before := s.Sub(s.arange(inOrder.Numel(), key.Device()), start)
-	gap := s.gather(n, line, s.Cast(s.Binary(s.C.Eq, s.take(at, 0, from), before), int64s))
-	less := s.C.Lt
+	gap := s.gather(n, line, s.CastTo(s.Eq(s.take(at, 0, from), before), int64s))
+	less := s.Lt
 	if how == "amin" {
-		less = s.C.Gt
+		less = s.Gt
 	}
-	zero := s.Int(0)
-	short := s.Binary(s.C.Lt, counts, s.Int(length))
-	at0 := s.Binary(s.C.LogicalAnd, short, s.Binary(less, most, zero))
-	beside := s.Binary(s.C.LogicalAnd, short, s.Binary(s.C.Eq, most, zero))
+	zero := s.IntNumber(0)
+	short := s.Lt(counts, s.IntNumber(length))
+	at0 := s.LogicalAnd(short, less(most, zero))
+	beside := s.LogicalAnd(short, s.Eq(most, zero))
 	where := func(is, a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, is, a, b) })
+		return s.Where(is, a, b)
 	}
-	return once, where(at0, gap, where(beside, s.Binary(s.C.Minimum, gap, entry), entry))
+	return once, where(at0, gap, where(beside, s.Minimum(gap, entry), entry))
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // SparseMask returns the elements of self at the positions of mask's entries.
-func SparseMask(c dispatch.Context, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
+func SparseMask(c dispatch.Context, self, mask *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "sparse_mask")
-	defer s.Close()
+	defer s.Close(&err)
 	switch {
 	case !isSparse(mask):
 		s.Failf("the mask must be a sparse tensor, but has layout %v", mask.Layout())
@@ -27,31 +27,29 @@ func SparseMask(c dispatch.Context, self, mask *tensor.Tensor) (*tensor.Tensor, 
 	x := s.coalesced(given)
 	x.values, x.coalesced = s.elements(s.dense(self), x), given.coalesced
 	f := form{}
-	if s.Err == nil {
-		f = formOf(mask)
-	}
+	f = formOf(mask)
 	return s.Return(s.from(x, f))
 }
 
 // SparseSum adds up along dimensions.
-func SparseSum(c dispatch.Context, self *tensor.Tensor, dim []int64, d dtype.DType) (*tensor.Tensor, error) {
+func SparseSum(c dispatch.Context, self *tensor.Tensor, dim []int64, d dtype.DType) (_ *tensor.Tensor, err error) {
 	if dim != nil && len(dim) == 0 { // nothing is added up
 		s := newScope(c, "sparse.sum")
-		defer s.Close()
-		return s.Return(s.Cast(self, d))
+		defer s.Close(&err)
+		return s.Return(s.CastTo(self, d))
 	}
 	return c.Sum(nil, self, dim, false, d)
 }
 
 // SparseMm returns the product of a sparse matrix and another; of two CSC matrices it is CSC.
-func SparseMm(c dispatch.Context, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+func SparseMm(c dispatch.Context, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if self.Layout() != tensor.CSC || mat2.Layout() != tensor.CSC {
 		return c.Mm(nil, self, mat2)
 	}
 	s := newScope(c, "sparse.mm")
-	defer s.Close()
+	defer s.Close(&err)
 	s.factors(self, mat2, 2, 2)
-	return s.Return(s.turned(s.Binary(c.Mm, s.turned(mat2), s.turned(self))))
+	return s.Return(s.turned(s.Mm(s.turned(mat2), s.turned(self))))
 }
 
 // SparseAddmm returns beta*self + alpha*(mat1 @ mat2).
@@ -60,14 +58,11 @@ func SparseAddmm(c dispatch.Context, self, mat1, mat2 *tensor.Tensor, beta, alph
 }
 
 // SparseSampledAddmm computes beta*self + alpha*(mat1 @ mat2) at the positions of self's entries, for matrices and for batches of them.
-func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "sparse.sampled_addmm")
-	defer s.Close()
+	defer s.Close(&err)
 	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same positions in each batch
 		self = s.broadcast(self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	b := self.Dim() - 2
 	switch {
@@ -82,14 +77,11 @@ func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor
 	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
 		s.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
 	case self.DType() == dtype.Bool:
-		s.Fail(status.NotImplementedf("%s: not implemented for dtype bool", s.Op))
+		s.Check(status.NotImplementedf("%s: not implemented for dtype bool", s.Op))
 	}
 	beta, alpha = s.factor(beta, self.DType()), s.factor(alpha, self.DType())
 	x := s.as(self, compressedRows)
 	products := s.sampled(x, mat1, mat2)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	made := s.onValues(x, func(v *tensor.Tensor) *tensor.Tensor {
 		if beta.Equal(0) {
 			return s.Mul(products, s.Number(alpha))
@@ -97,20 +89,17 @@ func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor
 		if !beta.Equal(1) {
 			v = s.Mul(v, s.Number(beta))
 		}
-		return s.Step(func() (*tensor.Tensor, error) { return c.Add(nil, v, products, alpha) })
+		return s.AddWith(v, products, alpha)
 	})
 	return s.result(out, s.as(made, formOf(self)))
 }
 
 // sampled returns the elements of a matrix product at the positions of x, a CSR tensor, for each batch.
 func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	crow, col := x.Parts().Indices[0], x.Parts().Indices[1]
 	if x.Dim() == 2 {
 		columns := s.turned(b)
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.CsrSddmm(crow, col, a, columns) })
+		return s.CsrSddmm(crow, col, a, columns)
 	}
 	sizes := col.Sizes()
 	n := shape.Product(sizes[:x.Dim()-2])
@@ -118,21 +107,21 @@ func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
 		return s.zeros(a, sizes...)
 	}
 	flat := func(t *tensor.Tensor, own int) *tensor.Tensor {
-		return s.Reshape(t, append([]int64{n}, t.Sizes()[t.Dim()-own:]...)...)
+		return s.AsShape(t, append([]int64{n}, t.Sizes()[t.Dim()-own:]...)...)
 	}
 	crow, col, a, b = flat(crow, 1), flat(col, 1), flat(a, 2), flat(b, 2)
 	each := make([]*tensor.Tensor, n)
 	for i := range n {
 		starts, columns, left, right := s.Select(crow, 0, i), s.Select(col, 0, i), s.Select(a, 0, i), s.turned(s.Select(b, 0, i))
-		each[i] = s.Step(func() (*tensor.Tensor, error) { return s.C.CsrSddmm(starts, columns, left, right) })
+		each[i] = s.CsrSddmm(starts, columns, left, right)
 	}
-	return s.Reshape(s.Stack(each...), sizes...)
+	return s.AsShape(s.Stack(each, 0), sizes...)
 }
 
 // SparseSpdiags returns a matrix with the rows of diagonals on the diagonals that offsets selects: element j of a row is in column j.
-func SparseSpdiags(c dispatch.Context, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
+func SparseSpdiags(c dispatch.Context, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "sparse.spdiags")
-	defer s.Close()
+	defer s.Close(&err)
 	if l == tensor.NoLayout {
 		l = tensor.COO
 	}
@@ -140,11 +129,10 @@ func SparseSpdiags(c dispatch.Context, diagonals, offsets *tensor.Tensor, size [
 	if !isSparse(d) && d.Dim() == 1 {
 		d = s.Unsqueeze(d, 0)
 	}
-	if s.Err == nil && !isSparse(o) && o.Dim() == 0 {
-		o = s.Reshape(o, 1)
+	if !isSparse(o) && o.Dim() == 0 {
+		o = s.AsShape(o, 1)
 	}
 	switch {
-	case s.Err != nil:
 	case isSparse(diagonals) || isSparse(offsets):
 		s.Failf("diagonals and offsets must be strided, but got layouts %v and %v", diagonals.Layout(), offsets.Layout())
 	case d.Dim() != 2:
@@ -158,36 +146,30 @@ func SparseSpdiags(c dispatch.Context, diagonals, offsets *tensor.Tensor, size [
 	case l != tensor.COO && l != tensor.CSR && l != tensor.CSC:
 		s.Failf("only output layouts (sparse_coo, sparse_csr, sparse_csc) are supported, got %v", l)
 	}
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	once, _, _ := s.unique(first(s.sorted(o)))
-	if s.Err == nil && once.Numel() != o.Numel() {
+	if once.Numel() != o.Numel() {
 		s.Failf("offsets contain duplicate values")
-	}
-	if s.Err != nil {
-		return nil, s.Err
 	}
 	n, m := d.Sizes()[0], d.Sizes()[1]
 	each := s.arange(n*m, d.Device())
 	column := s.remainder(each, max(m, 1))
 	row := s.Sub(column, s.take(o, 0, s.quotient(each, max(m, 1))))
-	inside := s.Binary(c.LogicalAnd, s.Binary(c.Ge, row, s.Int(0)), s.Binary(c.Lt, row, s.Int(size[0])))
-	inside = s.Binary(c.LogicalAnd, inside, s.Binary(c.Lt, column, s.Int(size[1])))
-	of := s.Reshape(s.Unary(c.Nonzero, inside), -1)
-	x := s.coalesced(coordinates{s.take(s.Stack(row, column), 1, of), s.take(s.Reshape(d, n*m), 0, of), slices.Clone(size), false})
+	inside := s.LogicalAnd(s.Ge(row, s.IntNumber(0)), s.Lt(row, s.IntNumber(size[0])))
+	inside = s.LogicalAnd(inside, s.Lt(column, s.IntNumber(size[1])))
+	of := s.AsShape(s.Nonzero(inside), -1)
+	x := s.coalesced(coordinates{s.take(s.Stack([]*tensor.Tensor{row, column}, 0), 1, of), s.take(s.AsShape(d, n*m), 0, of), slices.Clone(size), false})
 	return s.Return(s.from(x, form{l, [2]int64{1, 1}, 0}))
 }
 
 func first(a, _ *tensor.Tensor) *tensor.Tensor { return a }
 
 // zero drops all entries.
-func zero(c dispatch.Context, self *tensor.Tensor) error {
+func zero(c dispatch.Context, self *tensor.Tensor) (err error) {
 	s := newScope(c, "zero_")
-	defer s.Close()
+	defer s.Close(&err)
 	t := s.cleared(self, self.DType(), self.Device())
-	s.Do(func() error { return self.Replace(s.Op, t.Sizes(), *t.Parts()) })
-	return s.Err
+	s.Check(self.Replace(s.Op, t.Sizes(), *t.Parts()))
+	return nil
 }
 
 // cleared returns a tensor of the same form without entries.
@@ -197,13 +179,11 @@ func (s *scope) cleared(t *tensor.Tensor, d dtype.DType, dev device.Device) *ten
 		return s.empty(f.layout, slices.Clone(t.Sizes()), d, dev, t.Dim()-f.dense)
 	}
 	p, b := t.Parts(), batches(t)
-	compressed := s.Step(func() (*tensor.Tensor, error) {
-		return s.C.ZerosLike(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
-	})
+	compressed := s.ZerosLikeWith(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
 	none := func(part *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 		sizes := slices.Clone(part.Sizes())
 		sizes[b] = 0
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+		return s.ZerosWith(sizes, d, tensor.NoLayout, dev)
 	}
 	return s.assemble(f.layout, slices.Clone(t.Sizes()), compressed, none(p.Indices[1], p.Indices[1].DType()), none(p.Values, d))
 }
@@ -220,20 +200,18 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 }
 
 // zerosLike returns a tensor without entries, in the requested layout.
-func zerosLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func zerosLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	d, dev = likeOf(self, d, dev)
 	s := newScope(c, "zeros_like")
-	defer s.Close()
-	if s.strided(l, f); s.Err != nil {
-		return nil, s.Err
-	}
+	defer s.Close(&err)
+	s.strided(l, f)
 	switch {
 	case l != tensor.NoLayout && inBlocks(l) && isSparse(self) && inBlocks(self.Layout()): // of the same blocks
 		f := formOf(self)
 		f.layout = l
 		return s.Return(s.as(s.cleared(self, d, dev), f))
 	case l != tensor.NoLayout && l != self.Layout():
-		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev) })
+		return s.ReturnNew(c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev))
 	}
 	return s.Return(s.cleared(self, d, dev))
 }
@@ -247,69 +225,61 @@ func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
 
 // outline returns a strided tensor of the sizes and the dtype of t without elements.
 func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.C.Empty(nil, slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
-	})
+	return s.EmptyWith(slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
 }
 
 // filledLike implements *_like functions: the result has the indices of self, and values that another function returns for those of self.
 func filledLike(op string, values func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		d, dev = likeOf(self, d, dev)
-		if s.strided(l, f); s.Err != nil {
-			return nil, s.Err
-		}
+		s.strided(l, f)
 		if l == tensor.Strided {
 			plain := s.outline(self)
-			return s.Last(func() (*tensor.Tensor, error) { return values(c, plain, d, dev, f) })
+			return s.ReturnNew(values(c, plain, d, dev, f))
 		}
 		if !isSparse(self) || l != tensor.NoLayout && l != self.Layout() {
 			s.Failf("layout %v cannot be created from a tensor of layout %v; convert with to_sparse() or to_dense()", l, self.Layout())
-			return nil, s.Err
+			return nil, nil
 		}
 		x := self
 		if self.Layout() == tensor.COO {
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.Return(s.onParts(x, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
-			return s.Step(func() (*tensor.Tensor, error) { return values(c, v, d, dev, f) })
+			return s.Track(values(c, v, d, dev, f))
 		}))
 	}
 }
 
 // indexGet reads positions of leading dimensions, slices of step 1 and whole ones.
-func indexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
+func indexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "index")
-	defer s.Close()
+	defer s.Close(&err)
 	if !isSparse(self) {
 		s.Failf("sparse tensors are not supported as indices")
-		return nil, s.Err
+		return nil, nil
 	}
 	t, d, vectors := self, int64(0), 0
 	left := len(items)
 	for _, item := range items {
 		left--
 		was, at := t, d
-		if s.Err == nil && (item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor) && at >= int64(was.Dim()) {
+		if (item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor) && at >= int64(was.Dim()) {
 			s.Failf("too many indices for a tensor of dimension %d", self.Dim())
 		}
 		switch item.Kind {
 		case ops.IndexInt:
 			t = s.Select(was, at, item.Start)
 		case ops.IndexSlice:
-			t = s.Step(func() (*tensor.Tensor, error) {
-				return slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1))
-			})
+			t = s.Track(slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1)))
 			d++
 		case ops.IndexNewAxis:
 			t = s.Unsqueeze(was, at)
 			d++
 		case ops.IndexEllipsis:
-			if s.Err == nil {
-				d = int64(was.Dim() - consumed(items[len(items)-left:]))
-			}
+			d = int64(was.Dim() - consumed(items[len(items)-left:]))
 		case ops.IndexTensor:
 			if vectors++; vectors > 1 || item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
 				s.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
@@ -335,14 +305,14 @@ func consumed(items []ops.IndexItem) (n int) {
 }
 
 // copied replaces the entries of self by those of src, in its own layout.
-func copied(c dispatch.Context, self, src *tensor.Tensor, busy bool) error {
+func copied(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err error) {
 	s := newScope(c, "copy_")
-	defer s.Close()
+	defer s.Close(&err)
 	switch {
 	case !isSparse(self):
 		d := s.dense(src)
-		s.Do(func() error { return c.Copy(self, d, busy) })
-		return s.Err
+		s.Copy(self, d, busy)
+		return nil
 	case !isSparse(src):
 		s.Failf("copying between a strided and a sparse tensor is not supported; convert with to_sparse()")
 	case !slices.Equal(self.Sizes(), src.Sizes()):
@@ -354,15 +324,10 @@ func copied(c dispatch.Context, self, src *tensor.Tensor, busy bool) error {
 	case self.Layout() != tensor.COO && entries(self) != entries(src):
 		s.Failf("tensors of layout %v must have the same number of entries, but got %d and %d; use clone()", self.Layout(), entries(self), entries(src))
 	}
-	if s.Err != nil {
-		return s.Err
-	}
 	x := s.as(src, formOf(self))
-	x = s.Step(func() (*tensor.Tensor, error) {
-		return c.ToOptions(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
-	})
-	s.Do(func() error { return self.Replace(s.Op, x.Sizes(), *x.Parts()) })
-	return s.Err
+	x = s.ToOptionsWith(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
+	s.Check(self.Replace(s.Op, x.Sizes(), *x.Parts()))
+	return nil
 }
 
 // isContiguous returns false: entries are not in the order of elements.
@@ -371,16 +336,13 @@ func isContiguous(_ dispatch.Context, _ *tensor.Tensor, _ shape.MemoryFormat) (b
 }
 
 // equal reports whether two tensors have the same sizes and elements.
-func equal(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
+func equal(c dispatch.Context, self, other *tensor.Tensor) (_ bool, err error) {
 	s := newScope(c, "equal")
-	defer s.Close()
+	defer s.Close(&err)
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
 	x, y := s.beside(self, other)
-	if s.Err != nil {
-		return false, s.Err
-	}
 	return c.Equal(x, y)
 }
 
@@ -395,13 +357,13 @@ func (s *scope) beside(a, b *tensor.Tensor) (x, y *tensor.Tensor) {
 // together reports whether two tensors are known to be sparse and to have entries at the same positions, in the same order, without duplicates.
 func (s *scope) together(a, b *tensor.Tensor) bool {
 	p, q := a.Parts(), b.Parts()
-	if s.Err != nil || p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || entries(a) != entries(b) ||
+	if p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || entries(a) != entries(b) ||
 		a.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !backend.Known(p.Values) || !backend.Known(q.Values) {
 		return false
 	}
 	for i := range p.Indices {
 		same, err := s.C.Equal(p.Indices[i], q.Indices[i])
-		if s.Fail(err); !same {
+		if s.Check(err); !same {
 			return false
 		}
 	}
@@ -409,12 +371,9 @@ func (s *scope) together(a, b *tensor.Tensor) bool {
 }
 
 // allclose reports whether the elements of two tensors are close.
-func allclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
+func allclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (_ bool, err error) {
 	s := newScope(c, "allclose")
-	defer s.Close()
+	defer s.Close(&err)
 	x, y := s.beside(self, other)
-	if s.Err != nil {
-		return false, s.Err
-	}
 	return c.Allclose(x, y, rtol, atol, equalNaN)
 }

@@ -21,7 +21,7 @@ func pieces(c dispatch.Context, op string, self *tensor.Tensor, dim int, lengths
 }
 
 // even splits dimension d into parts of step positions; the last may be smaller.
-func even(c dispatch.Context, op string, self *tensor.Tensor, d int, step int64) ([]*tensor.Tensor, error) {
+func even(c dispatch.Context, op string, self *tensor.Tensor, d int, step int64) (_ []*tensor.Tensor, err error) {
 	n := self.Sizes()[d]
 	lengths := []int64{}
 	for at := int64(0); at < n || at == 0; at += step {
@@ -31,15 +31,12 @@ func even(c dispatch.Context, op string, self *tensor.Tensor, d int, step int64)
 		return pieces(c, op, self, d, lengths)
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	x, f := s.coordinatesOf(self), formOf(self)
 	indices, values := s.apart(x.indices, x, d, step, len(lengths))
-	return owner.List(len(lengths), func(i int) (*tensor.Tensor, error) {
+	return owner.List(len(lengths), func(i int) (_ *tensor.Tensor, err error) {
 		p := newScope(c, op)
-		defer p.Close()
-		if s.Err != nil {
-			return nil, s.Err
-		}
+		defer p.Close(&err)
 		sizes := slices.Clone(self.Sizes())
 		sizes[d] = lengths[i]
 		part := coordinates{p.clone(p.shifted(indices[i], d, -int64(i)*step)), p.clone(values[i]), sizes, x.coalesced}
@@ -55,17 +52,11 @@ func placed(t *tensor.Tensor, d int) bool {
 // apart returns the columns of indices and the values of each of n parts of dimension d, which have each `step` positions. They are sorted by parts
 // first, so that each entry is looked at once, and not once for each part; the entries of a part keep their order.
 func (s *scope) apart(indices *tensor.Tensor, x coordinates, d int, step int64, n int) (columns, values []*tensor.Tensor) {
-	if s.Err != nil {
-		return nil, nil
-	}
 	inOrder, order := s.sorted(s.quotient(s.Select(x.indices, 0, int64(d)), step))
 	parts := s.arange(int64(n), indices.Device())
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Searchsorted(nil, inOrder, parts, false, true, "", nil) })
-	if s.Err != nil {
-		return nil, nil
-	}
+	ends := s.SearchsortedWith(inOrder, parts, false, true, "", nil)
 	lengths, err := backend.Ints(s.Op, ends)
-	s.Fail(err)
+	s.Check(err)
 	lengths = slices.Clone(lengths)
 	for i := len(lengths) - 1; i > 0; i-- {
 		lengths[i] -= lengths[i-1]
@@ -75,11 +66,8 @@ func (s *scope) apart(indices *tensor.Tensor, x coordinates, d int, step int64, 
 
 // divided views parts of dim of the given lengths.
 func (s *scope) divided(t *tensor.Tensor, dim int64, lengths []int64) []*tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	list, err := s.C.SplitWithSizes(t, lengths, dim)
-	s.Fail(err)
+	s.Check(err)
 	for _, x := range list {
 		s.Track(x, nil)
 	}
@@ -136,7 +124,7 @@ func chunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) ([]*tenso
 }
 
 // unbind returns all positions of a dimension.
-func unbind(c dispatch.Context, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+func unbind(c dispatch.Context, self *tensor.Tensor, dim int64) (_ []*tensor.Tensor, err error) {
 	d, err := dimension("unbind", dim, self.Dim())
 	if err != nil {
 		return nil, err
@@ -152,22 +140,20 @@ func unbind(c dispatch.Context, self *tensor.Tensor, dim int64) ([]*tensor.Tenso
 		})
 	}
 	s := newScope(c, "unbind")
-	defer s.Close()
+	defer s.Close(&err)
 	x, sizes := s.coordinatesOf(self), slices.Delete(slices.Clone(self.Sizes()), d, d+1)
 	vector := x.sparse() == 1
 	rows := x.indices
-	if !vector && s.Err == nil {
+	if !vector {
 		rows = s.without(rows, d)
 	}
 	indices, values := s.apart(rows, x, d, 1, n)
-	return owner.List(n, func(i int) (*tensor.Tensor, error) {
+	return owner.List(n, func(i int) (_ *tensor.Tensor, err error) {
 		p := newScope(c, "unbind")
-		defer p.Close()
+		defer p.Close(&err)
 		switch {
-		case s.Err != nil:
-			return nil, s.Err
 		case vector: // no sparse dimension is left
-			return p.Return(p.Cast(p.Sum(values[i], 0), self.DType()))
+			return p.Return(p.CastTo(p.Sum(values[i], []int64{0}, false), self.DType()))
 		}
 		return p.Return(p.tensor(coordinates{p.clone(indices[i]), p.clone(values[i]), sizes, x.coalesced}))
 	})

@@ -3,9 +3,11 @@ package sparse
 import (
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/format"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -107,7 +109,7 @@ func IsCoalesced(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 }
 
 // Coalesce returns a COO tensor with its entries in order, and those of one position summed; it returns a coalesced tensor itself.
-func Coalesce(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Coalesce(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if err := wants("coalesce", self, tensor.COO); err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func Coalesce(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return self.Alias(), nil
 	}
 	s := newScope(c, "coalesce")
-	defer s.Close()
+	defer s.Close(&err)
 	return s.Return(s.tensor(s.coalesced(s.coordinatesOf(self))))
 }
 
@@ -143,13 +145,13 @@ func Nnz(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	return entries(self), nil
 }
 
-func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
 	if err != nil {
 		return "", err
 	}
 	s := newScope(c, "to_string")
-	defer s.Close()
+	defer s.Close(&err)
 	p := self.Parts()
 	a := ops.Attributes(self)
 	a.Layout = "torch." + self.Layout().String()
@@ -160,16 +162,10 @@ func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edg
 	}
 	var parts []format.Part
 	for i, name := range called {
-		parts = append(parts, format.Part{Name: name, Source: ops.Shown(&s.Scope, p.Indices[i])})
+		parts = append(parts, format.Part{Name: name, Source: build.CallWithScope(s.Builder, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, p.Indices[i]) })})
 	}
-	values := s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveConj(p.Values) })
-	values = s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveNeg(values) })
-	if s.Err != nil {
-		return "", s.Err
-	}
-	parts = append(parts, format.Part{Name: "values", Source: ops.Shown(&s.Scope, values)})
-	if s.Err != nil {
-		return "", s.Err
-	}
+	values := s.ResolveConj(p.Values)
+	values = s.ResolveNeg(values)
+	parts = append(parts, format.Part{Name: "values", Source: build.CallWithScope(s.Builder, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, values) })})
 	return format.Sparse(parts, self.Sizes(), entries(self), a, o), nil
 }

@@ -12,9 +12,9 @@ import (
 
 // reshaped implements reshape operators: for COO tensors, with unchanged dense dimensions, and for matrices in CSR and CSC layout.
 func reshaped(op string) func(dispatch.Context, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, self *tensor.Tensor, size []int64) (_ *tensor.Tensor, err error) {
 		s := newScope(c, op)
-		defer s.Close()
+		defer s.Close(&err)
 		sizes, err := shape.InferSize(op, size, shape.Product(self.Sizes()))
 		if err != nil {
 			return nil, err
@@ -24,9 +24,6 @@ func reshaped(op string) func(dispatch.Context, *tensor.Tensor, []int64) (*tenso
 }
 
 func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	f := formOf(t)
 	sparse := len(sizes) - f.dense
 	switch {
@@ -40,9 +37,6 @@ func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 		return nil
 	}
 	x := s.coordinatesOf(t)
-	if s.Err != nil {
-		return nil
-	}
 	key := s.keys(x.indices, x.sizes[:x.sparse()])
 	x.indices = s.placesOf(key, sizes[:sparse])
 	x.sizes = sizes
@@ -51,10 +45,8 @@ func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 
 // placesOf returns the indices of keys for any number of dimensions, including 0.
 func (s *scope) placesOf(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	if s.Err == nil && len(sizes) == 0 {
-		return s.Step(func() (*tensor.Tensor, error) {
-			return s.C.Zeros(nil, []int64{0, key.Numel()}, int64s, tensor.NoLayout, key.Device())
-		})
+	if len(sizes) == 0 {
+		return s.ZerosWith([]int64{0, key.Numel()}, int64s, tensor.NoLayout, key.Device())
 	}
 	return s.places(key, sizes)
 }
@@ -99,9 +91,6 @@ func unflatten(c dispatch.Context, self *tensor.Tensor, dim int64, into []int64)
 
 // squeezed drops those dimensions of size 1 that are in mask.
 func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
-	if s.Err != nil {
-		return nil
-	}
 	sizes, p, sparse := []int64{}, t.Parts(), t.Dim()-denseDim(t)
 	var rows, dense []int64 // the rows of indices that stay, and the dense dimensions that go
 	for d, n := range t.Sizes() {
@@ -122,7 +111,7 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	values := p.Values
 	without := func(part *tensor.Tensor, lead int64) *tensor.Tensor {
 		for i := len(dense) - 1; i >= 0; i-- {
-			part = s.Step(func() (*tensor.Tensor, error) { return s.C.SqueezeDim(nil, part, dense[i]+lead) })
+			part = s.SqueezeDim(part, dense[i]+lead)
 		}
 		return part
 	}
@@ -133,7 +122,7 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 			for _, d := range rows {
 				kept = append(kept, s.Narrow(indices, 0, d, 1))
 			}
-			indices = s.Cat(0, kept...)
+			indices = s.Cat(kept, 0)
 		}
 		return s.tensor(coordinates{indices, without(values, 1), sizes, p.Coalesced})
 	}
@@ -153,16 +142,16 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 			continue
 		}
 		for i, part := range parts {
-			parts[i] = s.Step(func() (*tensor.Tensor, error) { return s.C.SqueezeDim(nil, part, int64(d)) })
+			parts[i] = s.SqueezeDim(part, int64(d))
 		}
 	}
 	return s.assemble(t.Layout(), sizes, parts[0], parts[1], parts[2])
 }
 
 // squeeze drops dimensions of size 1: those named, or all.
-func squeeze(c dispatch.Context, out, self *tensor.Tensor, dims []int64, all bool) (*tensor.Tensor, error) {
+func squeeze(c dispatch.Context, out, self *tensor.Tensor, dims []int64, all bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "squeeze")
-	defer s.Close()
+	defer s.Close(&err)
 	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), all)
 	if err != nil {
 		return nil, err
@@ -171,9 +160,9 @@ func squeeze(c dispatch.Context, out, self *tensor.Tensor, dims []int64, all boo
 }
 
 // moved implements movedim.
-func moved(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
+func moved(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "movedim")
-	defer s.Close()
+	defer s.Close(&err)
 	order, err := shape.Moved(s.Op, self.Dim(), source, destination)
 	if err != nil {
 		return nil, err
@@ -205,11 +194,11 @@ func adjointMatrix(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, err
 }
 
 // adjoint is mH.
-func adjoint(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func adjoint(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "adjoint")
-	defer s.Close()
-	turned := s.Step(func() (*tensor.Tensor, error) { return transposeLast(c, self) })
-	return s.Last(func() (*tensor.Tensor, error) { return c.Conj(turned) })
+	defer s.Close(&err)
+	turned := s.Track(transposeLast(c, self))
+	return s.ReturnNew(c.Conj(turned))
 }
 
 // transposeAll is T.
@@ -222,9 +211,9 @@ func transposeAll(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, erro
 }
 
 // expand repeats dimensions of size 1, and adds leading ones, which are sparse.
-func expand(c dispatch.Context, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
+func expand(c dispatch.Context, self *tensor.Tensor, size []int64, _ bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "expand")
-	defer s.Close()
+	defer s.Close(&err)
 	sizes, lead := slices.Clone(size), len(size)-self.Dim()
 	for d := range sizes {
 		if sizes[d] == -1 && d >= lead && lead >= 0 {
@@ -239,13 +228,10 @@ func expand(c dispatch.Context, self *tensor.Tensor, size []int64, _ bool) (*ten
 
 // broadcast returns t with sizes that its own expand to, in the same layout.
 func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	if s.Err != nil || slices.Equal(t.Sizes(), sizes) {
+	if slices.Equal(t.Sizes(), sizes) {
 		return t
 	}
 	x, f, lead := s.coordinatesOf(t), formOf(t), len(sizes)-t.Dim()
-	if s.Err != nil {
-		return nil
-	}
 	sparse := lead + x.sparse()
 	repeated := func(d int) bool { return d < lead || x.sizes[d-lead] != sizes[d] }
 	var along []int64
@@ -269,12 +255,10 @@ func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 				rows[d] = s.take(s.Select(indices, 0, int64(d-lead)), 0, of)
 			}
 		}
-		y.indices, y.values, y.coalesced = s.Stack(rows...), s.take(x.values, 0, of), false
+		y.indices, y.values, y.coalesced = s.Stack(rows, 0), s.take(x.values, 0, of), false
 	}
-	if s.Err == nil {
-		wanted := append([]int64{y.values.Sizes()[0]}, sizes[sparse:]...)
-		y.values = s.Step(func() (*tensor.Tensor, error) { return s.C.Expand(y.values, wanted, false) })
-	}
+	wanted := append([]int64{y.values.Sizes()[0]}, sizes[sparse:]...)
+	y.values = s.Expand(y.values, wanted...)
 	if x.coalesced {
 		y = s.coalesced(y)
 	}
@@ -282,17 +266,14 @@ func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 }
 
 // flip turns dimensions round.
-func flip(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func flip(c dispatch.Context, self *tensor.Tensor, dims []int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "flip")
-	defer s.Close()
+	defer s.Close(&err)
 	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), false)
 	if err != nil {
 		return nil, err
 	}
 	x := s.coordinatesOf(self)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	y := coordinates{x.indices, x.values, x.sizes, x.coalesced}
 	var rows []*tensor.Tensor
 	var dense []int64
@@ -301,16 +282,16 @@ func flip(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 		case d >= x.sparse() && turned:
 			dense = append(dense, int64(d-x.sparse()+1))
 		case d < x.sparse() && turned:
-			rows = append(rows, s.Sub(s.Int(x.sizes[d]-1), s.Select(x.indices, 0, int64(d))))
+			rows = append(rows, s.Sub(s.IntNumber(x.sizes[d]-1), s.Select(x.indices, 0, int64(d))))
 		case d < x.sparse():
 			rows = append(rows, s.Select(x.indices, 0, int64(d)))
 		}
 	}
 	if slices.Contains(mask[:x.sparse()], true) {
-		y.indices, y.coalesced = s.Stack(rows...), false
+		y.indices, y.coalesced = s.Stack(rows, 0), false
 	}
 	if len(dense) > 0 {
-		y.values = s.Step(func() (*tensor.Tensor, error) { return c.Flip(x.values, dense) })
+		y.values = s.Flip(x.values, dense...)
 	}
 	if x.coalesced {
 		y = s.coalesced(y)
@@ -319,28 +300,28 @@ func flip(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 }
 
 // roll joins the parts of dimensions in another order.
-func roll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+func roll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "roll")
-	defer s.Close()
+	defer s.Close(&err)
 	by, flat, err := ops.RollShifts(self, shifts, dims)
 	if err != nil {
 		return nil, err
 	}
 	t := s.clone(self)
 	if flat {
-		t = s.Step(func() (*tensor.Tensor, error) { return c.Reshape(self, []int64{self.Numel()}) })
+		t = s.Reshape(self, self.Numel())
 	}
 	for d, first := range by {
-		if s.Err != nil || first == 0 {
+		if first == 0 {
 			continue
 		}
 		whole, rest := t, t.Sizes()[d]-first
-		end := s.Step(func() (*tensor.Tensor, error) { return narrow(c, whole, int64(d), rest, first) })
-		begin := s.Step(func() (*tensor.Tensor, error) { return narrow(c, whole, int64(d), 0, rest) })
-		t = s.Step(func() (*tensor.Tensor, error) { return c.Cat(nil, []*tensor.Tensor{end, begin}, int64(d)) })
+		end := s.Track(narrow(c, whole, int64(d), rest, first))
+		begin := s.Track(narrow(c, whole, int64(d), 0, rest))
+		t = s.Cat([]*tensor.Tensor{end, begin}, int64(d))
 	}
 	if flat {
-		t = s.Step(func() (*tensor.Tensor, error) { return c.Reshape(t, self.Sizes()) })
+		t = s.Reshape(t, self.Sizes()...)
 	}
 	return s.Return(t)
 }

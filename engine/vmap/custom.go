@@ -19,7 +19,7 @@ func (b *batch) custom() {
 		}
 		values[i] = b.all(t)
 	}
-	c := b.c.Around(b.level)
+	c := b.C.Around(b.level)
 	made, batched, done, err := x.Batched(c, values, mapped, b.level.Size)
 	b.Check(err)
 	if !done {

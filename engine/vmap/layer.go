@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -22,9 +22,8 @@ func init() {
 
 // batch is a call at the level of the innermost transform of its tensors.
 type batch struct {
-	owner.Formula
+	build.Builder
 	*dispatch.Call
-	c     dispatch.Context
 	level *tensor.Level
 	self  *tensor.Tensor // the first operand
 	put   []replacement
@@ -39,10 +38,10 @@ var batches = sync.Pool{New: func() any { return new(batch) }}
 
 func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	b := batches.Get().(*batch)
-	b.Op, b.Call, b.c, b.level = call.Name, call, c, l
+	b.Op, b.Call, b.C, b.level = call.Name, call, c, l
 	b.put = b.room[:0]
 	defer func() {
-		b.Close()
+		b.Release()
 		*b = batch{}
 		batches.Put(b)
 	}()
@@ -52,7 +51,7 @@ func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	if at := call.First(); at >= 0 {
 		b.self = dispatch.Value[*tensor.Tensor](call, at)
 	}
-	return b.Evaluate(b.serve)
+	return b.Try(b.serve)
 }
 
 func (b *batch) serve() {
@@ -65,21 +64,21 @@ func (b *batch) serve() {
 	case b.Is(dispatch.View) && b.inPlace():
 		b.reshapeInPlace()
 	case b.sparse(), b.Category() == "quantized": // whose parts are no examples
-		b.loop(b.c)
+		b.loop(b.C)
 	case rule != nil && rule(b):
 	case b.Is(dispatch.Derived) && b.differentiated():
 		b.derived()
 	case b.Composed():
 		b.steps()
 	case b.Is(dispatch.Elementwise) && b.pointwise():
-	case b.Names() == "batch" && b.self.Dim() > 1:
+	case b.Call.Names() == "batch" && b.self.Dim() > 1:
 		b.direct()
 	case b.along():
 	case b.Is(dispatch.View):
 		b.example()
 		b.Check(b.missing())
 	default:
-		b.loop(b.c)
+		b.loop(b.C)
 	}
 }
 
@@ -95,14 +94,14 @@ func (b *batch) steps() {
 		b.beside(b.steps)
 		return
 	}
-	err := b.Steps(b.c)
+	err := b.Steps(b.C)
 	if err == nil {
 		return
 	}
 	if len(b.written()) > 0 || b.Is(dispatch.Random) {
 		b.Check(err)
 	}
-	c := b.c
+	c := b.C
 	if b.level.Randomness == "different" {
 		c = c.Around(b.level)
 	}
@@ -111,17 +110,17 @@ func (b *batch) steps() {
 
 // differentiated reports whether the call is recorded, or has operands with tangents.
 func (b *batch) differentiated() bool {
-	return b.AnyOperand(func(t *tensor.Tensor) bool { return b.c.Recording() && t.SlopeWanted() || t.Dual() != nil })
+	return b.AnyOperand(func(t *tensor.Tensor) bool { return b.C.Recording() && t.SlopeWanted() || t.Dual() != nil })
 }
 
 // derived calls a composite operator with a derivative formula as a whole, for all batch elements or for each. Its decomposition would lose the
 // formula, since it writes to parts of its results or has other derivatives.
 func (b *batch) derived() {
-	if b.Names() == "batch" && b.self.Dim() > 1 {
+	if b.Call.Names() == "batch" && b.self.Dim() > 1 {
 		b.direct()
 		return
 	}
-	b.loop(b.c)
+	b.loop(b.C)
 }
 
 // written returns the tensors that the call writes to: of normalizations running statistics, unless they are read alone.
@@ -145,7 +144,7 @@ func (b *batch) beside(steps func()) {
 	made := b.Track(*b.Results[0].(**tensor.Tensor), nil)
 	to := tensoriter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: tensoriter.InPlace}
 	b.Check(to.Check(b.self))
-	b.Check(b.c.Copy(b.self, made, false))
+	b.Check(b.C.Copy(b.self, made, false))
 	b.set(b.self, nil)
 }
 
@@ -179,7 +178,7 @@ func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
 
 // every returns the batch elements of a tensor; an unbatched one is expanded.
 func (b *batch) every(t *tensor.Tensor) *tensor.Tensor {
-	return b.Track(dispatch.Take(b.c, t, b.level))
+	return b.Track(dispatch.Take(b.C, t, b.level))
 }
 
 // missing returns the error of an operator that has no answer for examples.
@@ -225,7 +224,7 @@ func (b *batch) refused() error {
 
 // call runs the operator with the tensors replaced, and wraps the results.
 func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
-	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if i := slices.IndexFunc(b.put, func(r replacement) bool { return r.given == t }); i >= 0 {
 			return b.put[i].passed
 		}
@@ -233,7 +232,7 @@ func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
 		b.put = append(b.put, replacement{t, p})
 		return p
 	})
-	err := b.Run(b.c)
+	err := b.Run(b.C)
 	back.Restore()
 	b.Check(err)
 	for _, v := range b.Results {
@@ -288,8 +287,8 @@ func (b *batch) example() {
 	if b.level.Size == 0 {
 		return
 	}
-	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
-	err := b.Run(b.c)
+	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
+	err := b.Run(b.C)
 	back.Restore()
 	b.Check(err)
 	for _, t := range b.Made() {
@@ -302,5 +301,5 @@ func (b *batch) one(t *tensor.Tensor, i int64) *tensor.Tensor {
 	if !b.maps(t) {
 		return t
 	}
-	return b.ranked(b.Track(b.c.Select(t.Wrapped().Value, 0, i)), t.Rank() == dtype.ZeroDim)
+	return b.ranked(b.Select(t.Wrapped().Value, 0, i), t.Rank() == dtype.ZeroDim)
 }

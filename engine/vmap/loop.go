@@ -19,7 +19,7 @@ func (b *batch) loop(c dispatch.Context) {
 	var lists []int                                  // their lengths in each example, of results that are lists
 	for i := range b.level.Size {
 		put := map[*tensor.Tensor]*tensor.Tensor{}
-		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+		back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 			if put[t] == nil {
 				put[t] = b.one(t, i)
 			}
@@ -100,7 +100,7 @@ func (b *batch) none(c dispatch.Context) {
 	if operands := b.Operands(); len(operands) > 0 {
 		on = operands[0].Device()
 	}
-	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		return b.Track(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
 	})
 	err := b.Run(c)
@@ -151,9 +151,9 @@ func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 		return nil
 	}
 	if int64(len(list)) < b.level.Size {
-		list[0] = b.Track(dispatch.Take(b.c, list[0], b.level))
+		list[0] = b.Track(dispatch.Take(b.C, list[0], b.level))
 	} else {
-		list[0] = b.Track(b.c.Stack(nil, list, 0))
+		list[0] = b.Stack(list, 0)
 	}
 	t, err := tensor.Wrap(b.Name, list[0], b.level)
 	b.Check(err)

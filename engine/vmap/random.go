@@ -11,7 +11,7 @@ import (
 
 // draw is the rule of random operators. They are called outside of the level, with a context that determines which outer levels draw separately.
 func (b *batch) draw() {
-	outside := b.c.Around(b.level)
+	outside := b.C.Around(b.level)
 	switch {
 	case b.Composed() && !b.Is(dispatch.Derived) && b.level.Randomness != "different":
 		b.steps() // of which some may draw
@@ -34,10 +34,10 @@ func (b *batch) drawEach(outside dispatch.Context) {
 	case b.Name == "multinomial" && b.self.Dim() != 1:
 		b.loop(outside)
 	case len(b.Operands()) > 0:
-		b.c = outside
+		b.C = outside
 		b.drawElements()
 	case b.Place("size") >= 0:
-		b.c = outside
+		b.C = outside
 		b.sized()
 	default:
 		b.loop(outside)
@@ -49,7 +49,7 @@ func (b *batch) drawElements() {
 	operands := b.Operands()
 	if slices.ContainsFunc(operands, b.maps) {
 		if !b.pointwise() {
-			b.loop(b.c)
+			b.loop(b.C)
 		}
 		return
 	}
@@ -63,13 +63,13 @@ func (b *batch) drawElements() {
 // drawSteps runs the decomposition of a composite operator with random in-place ops: in each level with different randomness, the operands are first
 // expanded to all batch elements.
 func (b *batch) drawSteps(outside dispatch.Context) {
-	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if t.IsWrappedNumber() {
 			return t
 		}
-		return b.Track(dispatch.Spread(b.c, t, func(l *tensor.Level) bool { return l.Number <= b.level.Number && l.Randomness == "different" }))
+		return b.Track(dispatch.Spread(b.C, t, func(l *tensor.Level) bool { return l.Number <= b.level.Number && l.Randomness == "different" }))
 	})
-	err := b.Steps(b.c)
+	err := b.Steps(b.C)
 	back.Restore()
 	if err != nil {
 		b.loop(outside)
@@ -90,13 +90,13 @@ func (b *batch) drawOnce(outside dispatch.Context) {
 	case !mapped:
 		b.Check(b.Run(outside))
 	case len(b.Operands()) == 1 && len(b.Written()) == 0 && (b.Place("dtype") >= 0 || b.Place("p") >= 0): // like self, whose elements it does not read
-		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
+		back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
 		err := b.Run(outside)
 		back.Restore()
 		b.Check(err)
 	case len(b.Written()) == 1 && !slices.ContainsFunc(others, b.maps):
-		row := b.Track(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
-		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+		row := b.CloneWith(b.one(b.self, 0), shape.Contiguous)
+		back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 			if t == b.self {
 				return row
 			}
@@ -105,7 +105,7 @@ func (b *batch) drawOnce(outside dispatch.Context) {
 		err := b.Run(outside)
 		back.Restore()
 		b.Check(err)
-		b.Check(b.c.Copy(b.self, row, false))
+		b.Check(b.C.Copy(b.self, row, false))
 		if len(b.Results) > 0 {
 			b.set(b.self, nil)
 		}

@@ -70,14 +70,14 @@ func matrices(n int) func(b *batch) bool {
 
 // itself has the operator look at the tensor for one example.
 func (b *batch) itself() bool {
-	b.Check(b.Run(b.c.Excluding(tensor.Transformed)))
+	b.Check(b.Run(b.C.Excluding(tensor.Transformed)))
 	return true
 }
 
 // text returns the printed form of a batched tensor.
 func (b *batch) text() bool {
-	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.all(t) })
-	err := b.Run(b.c)
+	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.all(t) })
+	err := b.Run(b.C)
 	back.Restore()
 	b.Check(err)
 	text := b.Results[0].(*string)
@@ -104,7 +104,7 @@ func (b *batch) pointwise() bool {
 		case v != t:
 			return b.ranked(b.padded(v, rank-t.Dim()), t.Rank() == dtype.ZeroDim && rank > 0)
 		case rank == 0 && t.Rank() == dtype.ZeroDim && t != dispatch.Given[*tensor.Tensor](b.Call, "value", nil): // as numbers that are others for each example, which make a vector; the value to fill with has no dimensions and does not affect the dtype
-			return b.Track(b.c.Unsqueeze(nil, t, 0))
+			return b.Unsqueeze(t, 0)
 		}
 		return t
 	})
@@ -127,11 +127,11 @@ func (b *batch) filled() bool {
 		return false
 	}
 	if len(b.Written()) > 0 {
-		b.loop(b.c)
+		b.loop(b.C)
 		return true
 	}
-	cast := b.Track(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
-	return b.set(b.c.Where(nil, operands[1], cast, b.self))
+	cast := b.ToOptionsWith(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve)
+	return b.set(b.C.Where(nil, operands[1], cast, b.self))
 }
 
 // whole is the rule of fill, whose value is a number for each example.
@@ -142,16 +142,16 @@ func (b *batch) whole() bool {
 		return b.pointwise()
 	}
 	if len(b.Written()) > 0 {
-		b.Check(b.c.Copy(b.self, value, false))
+		b.Check(b.C.Copy(b.self, value, false))
 		return b.set(b.self, nil)
 	}
-	cast := b.Track(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
-	return b.set(b.c.Clone(b.Track(b.c.Expand(cast, b.self.Sizes(), false)), shape.Contiguous))
+	cast := b.ToOptionsWith(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve)
+	return b.set(b.C.Clone(b.Expand(cast, b.self.Sizes()...), shape.Contiguous))
 }
 
 // looped is the rule of operators that are called for each example.
 func looped(b *batch) bool {
-	b.loop(b.c)
+	b.loop(b.C)
 	return true
 }
 
@@ -161,7 +161,7 @@ func (b *batch) rows() bool {
 		return stepped(b)
 	}
 	*b.Args[b.Place("sparse")].(*bool) = false
-	b.loop(b.c)
+	b.loop(b.C)
 	return true
 }
 
@@ -174,7 +174,7 @@ func refused(b *batch) bool {
 // padded returns the tensor of all examples with n dimensions of size 1 before those of an example.
 func (b *batch) padded(v *tensor.Tensor, n int) *tensor.Tensor {
 	for range n {
-		v = b.Track(b.c.Unsqueeze(nil, v, 1))
+		v = b.Unsqueeze(v, 1)
 	}
 	return v
 }
@@ -198,7 +198,7 @@ func (b *batch) along() bool {
 	if b.Name == "unsqueeze" {
 		room = 1
 	}
-	column := n == 0 && b.Names() == "reduce" && !dispatch.Given(b.Call, "keepdim", false) // of examples that are numbers
+	column := n == 0 && b.Call.Names() == "reduce" && !dispatch.Given(b.Call, "keepdim", false) // of examples that are numbers
 	if n+room == 0 && !column {
 		return b.Is(dispatch.View) && b.scalar()
 	}
@@ -223,7 +223,7 @@ func (b *batch) along() bool {
 			changes = append(changes, func() { *v = moved(*v) })
 		case *ops.Int:
 			switch {
-			case *v == ops.NoInt && (b.Names() != "reduce" || dispatch.Given(b.Call, "keepdim", false)):
+			case *v == ops.NoInt && (b.Call.Names() != "reduce" || dispatch.Given(b.Call, "keepdim", false)):
 				return false
 			case *v == ops.NoInt:
 				flat = true
@@ -242,8 +242,8 @@ func (b *batch) along() bool {
 				dims = append(dims, moved(d))
 			}
 			if len(dims) == 0 {
-				if b.Names() != "reduce" {
-					return b.Name == "squeeze" && b.set(b.c.View(b.self, b.self.Sizes()))
+				if b.Call.Names() != "reduce" {
+					return b.Name == "squeeze" && b.set(b.C.View(b.self, b.self.Sizes()))
 				}
 				for d := range max(n, 1) {
 					dims = append(dims, d+1)
@@ -274,9 +274,9 @@ func (b *batch) along() bool {
 		v := b.all(t)
 		switch {
 		case flat:
-			return b.Track(b.c.Reshape(v, []int64{b.level.Size, t.Numel()}))
+			return b.Reshape(v, b.level.Size, t.Numel())
 		case column:
-			return b.Track(b.c.Unsqueeze(nil, v, 1))
+			return b.Unsqueeze(v, 1)
 		}
 		return v
 	})
@@ -293,13 +293,13 @@ func (b *batch) product() bool {
 	}
 	v, w := b.all(x), b.all(y)
 	if b.Name == "vdot" {
-		v = b.Track(b.c.Conj(v))
+		v = b.Conj(v)
 	}
 	if x.Dim() == 1 {
-		v = b.Track(b.c.Unsqueeze(nil, v, -2))
+		v = b.Unsqueeze(v, -2)
 	}
 	if y.Dim() == 1 {
-		w = b.Track(b.c.Unsqueeze(nil, w, -1))
+		w = b.Unsqueeze(w, -1)
 	}
 	rank := max(x.Dim(), y.Dim(), 2)
 	if v != x && b.maps(x) {
@@ -308,14 +308,14 @@ func (b *batch) product() bool {
 	if b.maps(y) {
 		w = b.padded(w, rank-max(y.Dim(), 2))
 	}
-	made := b.Track(b.c.Matmul(nil, v, w))
+	made := b.Matmul(v, w)
 	if y.Dim() == 1 {
-		made = b.Track(b.c.SqueezeDim(nil, made, -1))
+		made = b.SqueezeDim(made, -1)
 		if x.Dim() == 1 {
-			made = b.Track(b.c.SqueezeDim(nil, made, -1))
+			made = b.SqueezeDim(made, -1)
 		}
 	} else if x.Dim() == 1 {
-		made = b.Track(b.c.SqueezeDim(nil, made, -2))
+		made = b.SqueezeDim(made, -2)
 	}
 	return b.set(tensor.Wrap(b.Name, made, b.level))
 }
@@ -333,16 +333,16 @@ func (b *batch) sum() bool {
 	var made *tensor.Tensor
 	switch b.Name {
 	case "addmm":
-		made = b.Track(b.c.Mm(nil, operands[1], operands[2]))
+		made = b.Mm(operands[1], operands[2])
 	case "addmv":
-		made = b.Track(b.c.Mv(nil, operands[1], operands[2]))
+		made = b.Mv(operands[1], operands[2])
 	default:
-		made = b.Track(b.c.Bmm(nil, operands[1], operands[2]))
+		made = b.Bmm(operands[1], operands[2])
 	}
 	if !shape.ExpandsTo(operands[0].Sizes(), made.Sizes()) {
 		return false
 	}
-	return b.set(b.c.Add(nil, made, operands[0], dtype.IntScalar(1)))
+	return b.set(b.C.Add(nil, made, operands[0], dtype.IntScalar(1)))
 }
 
 // joined is the rule of operators that concatenate tensors of equal rank.
@@ -407,7 +407,7 @@ func (b *batch) indexed() bool {
 	}
 	for _, item := range *items {
 		if item.Kind == ops.IndexTensor {
-			b.loop(b.c)
+			b.loop(b.C)
 			return true
 		}
 	}
@@ -423,7 +423,7 @@ func (b *batch) assigned() bool {
 	value := b.Operands()[len(b.Operands())-1]
 	pads := 0
 	if b.Name == "index_set_" && b.maps(value) {
-		part := b.Track(b.c.IndexGet(b.self, *items))
+		part := b.IndexGet(b.self, *items)
 		if pads = part.Dim() - value.Dim(); pads < 0 {
 			return false
 		}
@@ -461,9 +461,9 @@ func (b *batch) assignedTo() bool {
 	}
 	to := b.self
 	if len(b.Written()) == 0 {
-		to = b.Track(b.c.Clone(to, shape.Preserve))
+		to = b.CloneWith(to, shape.Preserve)
 	}
-	b.Check(b.c.IndexSet(to, items, values))
+	b.Check(b.C.IndexSet(to, items, values))
 	if to != b.self {
 		to, _ = b.Return(to)
 	}

@@ -105,27 +105,27 @@ func (b *batch) viewed() bool {
 	sizes, n := b.self.Sizes(), b.self.Dim()
 	switch b.Name {
 	case "reshape_as":
-		return b.set(b.c.Reshape(b.self, b.Operands()[1].Sizes()))
+		return b.set(b.C.Reshape(b.self, b.Operands()[1].Sizes()))
 	case "ravel":
-		return b.set(b.c.Reshape(b.self, []int64{b.self.Numel()}))
+		return b.set(b.C.Reshape(b.self, []int64{b.self.Numel()}))
 	case "flatten":
-		return n == 0 && b.set(b.c.Reshape(b.self, []int64{1}))
+		return n == 0 && b.set(b.C.Reshape(b.self, []int64{1}))
 	case "squeeze":
 		left := slices.DeleteFunc(slices.Clone(sizes), func(n int64) bool { return n == 1 })
-		return b.Place("dim") < 0 && b.set(b.c.View(b.self, left))
+		return b.Place("dim") < 0 && b.set(b.C.View(b.self, left))
 	case "t":
 		if n == 2 {
-			return b.set(b.c.Transpose(nil, b.self, 0, 1))
+			return b.set(b.C.Transpose(nil, b.self, 0, 1))
 		}
-		return n < 2 && b.set(b.c.View(b.self, sizes))
+		return n < 2 && b.set(b.C.View(b.self, sizes))
 	case "T":
 		dims := make([]int64, n)
 		for i := range dims {
 			dims[i] = int64(n - 1 - i)
 		}
-		return b.set(b.c.Permute(b.self, dims))
+		return b.set(b.C.Permute(b.self, dims))
 	}
-	return n == 2 && b.set(b.c.Adjoint(b.self)) // H
+	return n == 2 && b.set(b.C.Adjoint(b.self)) // H
 }
 
 // scalar is the rule of views of an example that is a number.
@@ -137,9 +137,9 @@ func (b *batch) scalar() bool {
 	}
 	switch b.Name {
 	case "transpose", "squeeze", "movedim":
-		return b.set(b.c.View(b.self, nil))
+		return b.set(b.C.View(b.self, nil))
 	case "unfold":
-		return dispatch.Given(b.Call, "size", int64(1)) == 1 && b.set(b.c.View(b.self, []int64{1}))
+		return dispatch.Given(b.Call, "size", int64(1)) == 1 && b.set(b.C.View(b.self, []int64{1}))
 	}
 	return false
 }
@@ -153,9 +153,9 @@ func (b *batch) parted() bool {
 	}
 	switch at := b.Args[b.First()+1].(type) {
 	case *int64:
-		return n > dim && *at > 0 && b.self.Sizes()[dim]%*at == 0 && b.setAll(b.c.TensorSplit(b.self, *at, dim))
+		return n > dim && *at > 0 && b.self.Sizes()[dim]%*at == 0 && b.setAll(b.C.TensorSplit(b.self, *at, dim))
 	case *[]int64:
-		return n > dim && b.setAll(b.c.TensorSplitIndices(b.self, *at, dim))
+		return n > dim && b.setAll(b.C.TensorSplitIndices(b.self, *at, dim))
 	}
 	return false
 }

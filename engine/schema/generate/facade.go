@@ -128,6 +128,7 @@ func facade(out *output, ops []*schema.Operator) error {
 	}
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
+	out.write(builderFile, builderMethods(ops, all, imports))
 	out.write(compositeDir+"/gen_register.go", registered(all, "composite", "composed", "Compose"))
 	out.write(sparseDir+"/gen_register.go", registered(all, "sparse", "parted", "Part"))
 	out.write(quantizedDir+"/gen_register.go", registered(all, "quantized", "quantized", "Quantize"))

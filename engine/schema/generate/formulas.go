@@ -318,7 +318,7 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 	if keep == "" || len(f.results) != 2 {
 		k.wrong("%s does not return one tensor, or a list of them", name)
 	}
-	code = fmt.Sprintf("s.%s(s.c.%s(%s))", keep, f.name, code)
+	code = fmt.Sprintf("s.%s(s.C.%s(%s))", keep, f.name, code)
 	if keep != "Track" {
 		if over > 0 {
 			k.wrong("%s gives a list, whose elements may be views of its operands, which nothing can be computed for", name)
@@ -334,7 +334,7 @@ var writers = []string{"index_add", "index_copy", "index_fill", "put", "scatter"
 // written is a call of one of them, which writes over a temporary where it may.
 func (k *compiler) written(f *function, first expression, args []ast.Expr, params []param, defaults []string) expression {
 	code, over, _ := k.arguments(args, params, defaults)
-	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.%s(out, t, %s) })", first.code, f.name, code)
+	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.%s(out, t, %s) })", first.code, f.name, code)
 	return expression{handOver(over, step), tensorType, true}
 }
 
@@ -383,7 +383,7 @@ func goDefault(text, typ string) (string, bool) {
 	}
 	if text == "None" {
 		none, ok := map[string]string{tensorType: "nil", "[]int64": "nil", "*float64": "nil", scalarType: "dtype.Scalar{}", "ops.Int": "ops.NoInt", "ops.Bool": "ops.NoBool",
-			"dtype.DType": "dtype.None", "tensor.Layout": "tensor.NoLayout", "device.Device": "device.None", "shape.MemoryFormat": "shape.NoFormat", "string": `""`}[typ]
+			"dtype.DType": "dtype.None", "tensor.Layout": "tensor.NoLayout", "device.Device": "device.None", "shape.MemoryFormat": "shape.NoFormat", "string": `""`, "*random.Generator": "nil"}[typ]
 		return none, ok
 	}
 	switch typ {
@@ -429,8 +429,8 @@ func (k *compiler) unary(op token.Token, x expression) expression {
 
 var (
 	tensorOperators = map[token.Token]string{token.ADD: "s.add(%s, %s)", token.SUB: "s.sub(%s, %s)", token.MUL: "s.mul(%s, %s)", token.QUO: "s.div(%s, %s)",
-		token.EQL: "s.Track(s.c.Eq(nil, %s, %s))", token.NEQ: "s.Track(s.c.Ne(nil, %s, %s))", token.LSS: "s.Track(s.c.Lt(nil, %s, %s))", token.LEQ: "s.Track(s.c.Le(nil, %s, %s))",
-		token.GTR: "s.Track(s.c.Gt(nil, %s, %s))", token.GEQ: "s.Track(s.c.Ge(nil, %s, %s))"}
+		token.EQL: "s.Track(s.C.Eq(nil, %s, %s))", token.NEQ: "s.Track(s.C.Ne(nil, %s, %s))", token.LSS: "s.Track(s.C.Lt(nil, %s, %s))", token.LEQ: "s.Track(s.C.Le(nil, %s, %s))",
+		token.GTR: "s.Track(s.C.Gt(nil, %s, %s))", token.GEQ: "s.Track(s.C.Ge(nil, %s, %s))"}
 	comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
 )
 

@@ -101,16 +101,16 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 		checks = append(checks, "\tl.allocates = true\n")
 	}
 	call := fmt.Sprintf("c.%s(%s)", of.GoName(), strings.Join(args, ", "))
-	result, run := "([]*tensor.Tensor, error)", "results"
+	result, run := "(_ []*tensor.Tensor, err error)", "results"
 	if len(o.Returns) == 0 {
-		result, run = "error", "inPlace"
+		result, run = "(err error)", "inPlace"
 	}
 	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {\nreturn " + call + "\n}"
 	if len(of.Returns) == 0 {
 		run = "overwrite"
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
-	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c dispatch.Context, %s) %s {\n\tl := listed(c, %q, %s)\n\tdefer l.Close()\n%s\treturn l.%s(%s)\n}\n",
+	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c dispatch.Context, %s) %s {\n\tl := newList(c, %q, %s)\n\tdefer l.Close(&err)\n\tl.checkLengths()\n%s\treturn l.%s(%s)\n}\n",
 		o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, o.Called, strings.Join(tensors, ", "), strings.Join(checks, ""), run, closure), nil
 }
 

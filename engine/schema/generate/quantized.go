@@ -117,7 +117,7 @@ func (q *quantizing) function() (string, error) {
 	case rule == "past":
 		return text + fmt.Sprintf("\treturn c.Excluding(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.arguments()), nil
 	case rule == "answer" && !strings.Contains(q.f.results[0], tensorType):
-		return text + fmt.Sprintf("\ts := newScope(c, %q)\n\tdefer s.Close()\n\tt := s.denseAll(%s)\n\tif err = s.Err; err != nil {\n\t\treturn\n\t}\n\treturn c.%s(%s)\n}\n",
+		return text + fmt.Sprintf("\ts := newScope(c, %q)\n\tdefer s.Close(&err)\n\tt := s.denseAll(%s)\n\treturn c.%s(%s)\n}\n",
 			cmp.Or(q.op.Called, q.op.Name), tensors, q.f.name, strings.Join(arguments, ", ")), nil
 	}
 	list, back, err := q.results()
