@@ -44,7 +44,7 @@ func (s *steps) Close() {
 	for _, used := range s.using {
 		used.Done()
 	}
-	s.Release()
+	s.ReleaseAll()
 }
 
 // once evaluates a formula that computes the gradients of all operands, at its first call, and returns the results.

@@ -52,8 +52,8 @@ func (b *Builder) Close(err *error) {
 	b.scope.Close()
 }
 
-// Release releases the temporaries of a builder within the functions of another one, which returns the errors of both.
-func (b *Builder) Release() { b.scope.Close() }
+// ReleaseAll releases the temporaries of a builder within the functions of another one, which returns the errors of both.
+func (b *Builder) ReleaseAll() { b.scope.Close() }
 
 // Check ends the function if err is not nil.
 func (b *Builder) Check(err error) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dispatch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -36,7 +37,9 @@ func alone(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	indices.Release()
+	var s owner.Scope
+	defer s.Close()
+	s.Track(indices, nil)
 	return values, nil
 }
 

@@ -75,7 +75,7 @@ func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.
 // iterate replaces basis by one of the columns of a @ basis. It releases all that it makes, so that memory in use does not grow with the iterations.
 func (s *scope) iterate(a, basis *tensor.Tensor) *tensor.Tensor {
 	inner := newScope(s.C, s.Op)
-	defer inner.Release()
+	defer inner.ReleaseAll()
 	next, _ := inner.Return(inner.basis(inner.matmul(a, basis)))
 	made := s.Track(next, nil)
 	s.Drop(basis)

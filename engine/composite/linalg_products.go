@@ -207,7 +207,7 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor,
 // exponentials writes the exponentials of count matrices, from index start on, to made.
 func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
 	piece := newScope(s.C, s.Op)
-	defer piece.Release()
+	defer piece.ReleaseAll()
 	of := func(t *tensor.Tensor) *tensor.Tensor {
 		return piece.Narrow(t, 0, start, count)
 	}

@@ -218,7 +218,7 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 		return
 	}
 	inner := newScope(l.C.Recorded(false), l.Op)
-	defer inner.Release()
+	defer inner.ReleaseAll()
 	probe := func(o *tensor.Tensor) *tensor.Tensor {
 		return inner.Track(tensor.EmptyStrided(l.Op, o.Sizes(), o.Strides(), o.DType(), device.Device{Type: device.Meta, Index: -1}))
 	}

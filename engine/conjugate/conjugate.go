@@ -6,8 +6,8 @@ package conjugate
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
@@ -37,17 +37,15 @@ var untouched = map[string]bool{
 }
 
 // scope owns the tensors that a call of this layer creates.
-type scope struct {
-	owner.Scope
-	c dispatch.Context // the context after this layer and those of autograd and names
-}
+type scope struct{ *build.Builder }
 
+// newScope returns a scope whose context is after this layer and those of autograd and names.
 func newScope(c dispatch.Context, op string) *scope {
-	return &scope{owner.Scope{Op: op}, c.Excluding(tensor.Lazy | tensor.Gradient | tensor.Named)}
+	return &scope{build.New(c.Excluding(tensor.Lazy|tensor.Gradient|tensor.Named), op)}
 }
 
 // serve executes an operator without a rule.
-func serve(c dispatch.Context, call *dispatch.Call) error {
+func serve(c dispatch.Context, call *dispatch.Call) (err error) {
 	past := c.Excluding(tensor.Lazy)
 	switch {
 	case untouched[call.Name]:
@@ -56,7 +54,7 @@ func serve(c dispatch.Context, call *dispatch.Call) error {
 		return follow(past, call)
 	}
 	s := newScope(c, call.Name)
-	defer s.Close()
+	defer s.Close(&err)
 	if call.Is(dispatch.MaybeView) && len(call.Written()) == 0 {
 		if done, err := s.share(past, call); done || err != nil {
 			return err
@@ -67,14 +65,14 @@ func serve(c dispatch.Context, call *dispatch.Call) error {
 
 // follow executes a view operator. The result gets the exclusive or of the keys of the operand and of the view. An in-place view operator changes only
 // the geometry.
-func follow(past dispatch.Context, call *dispatch.Call) error {
+func follow(past dispatch.Context, call *dispatch.Call) (err error) {
 	if len(call.Written()) > 0 {
 		return call.Run(past)
 	}
 	at := call.First()
 	self := dispatch.Value[*tensor.Tensor](call, at)
 	s := newScope(past, call.Name)
-	defer s.Close()
+	defer s.Close(&err)
 	back := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 		if i == at {
 			return s.Track(t.WithLazy(0), nil)
@@ -82,9 +80,6 @@ func follow(past dispatch.Context, call *dispatch.Call) error {
 		return s.resolved(t)
 	})
 	defer back.Restore()
-	if s.Err != nil {
-		return s.Err
-	}
 	if err := call.Run(past); err != nil {
 		return err
 	}
@@ -109,9 +104,6 @@ func (s *scope) share(past dispatch.Context, call *dispatch.Call) (done bool, er
 		return s.resolved(t)
 	})
 	defer back.Restore()
-	if s.Err != nil {
-		return false, s.Err
-	}
 	if err := call.Run(past); err != nil {
 		return false, err
 	}
@@ -127,7 +119,7 @@ func (s *scope) share(past dispatch.Context, call *dispatch.Call) (done bool, er
 	default:
 		s.applyTo(made, self.Lazy())
 	}
-	return true, s.Err
+	return true, nil
 }
 
 // compute executes an operator on resolved copies, and copies results that were written to a copy back to the view.
@@ -135,7 +127,7 @@ func (s *scope) compute(past dispatch.Context, call *dispatch.Call) error {
 	written := map[*tensor.Tensor]*tensor.Tensor{}
 	for _, t := range call.Written() {
 		if t.Lazy() != 0 && written[t] == nil {
-			s.Do(func() error { return tensoriter.Fillable(s.Op, t) })
+			s.Check(tensoriter.Fillable(s.Op, t))
 			written[t] = s.resolved(t)
 		}
 	}
@@ -146,9 +138,6 @@ func (s *scope) compute(past dispatch.Context, call *dispatch.Call) error {
 		return s.resolved(t)
 	})
 	defer back.Restore()
-	if s.Err != nil {
-		return s.Err
-	}
 	if err := call.Run(past); err != nil {
 		return err
 	}
@@ -156,57 +145,46 @@ func (s *scope) compute(past dispatch.Context, call *dispatch.Call) error {
 		call.Replace(made, t)
 		s.through(t, made)
 	}
-	return s.Err
+	return nil
 }
 
 // through copies made, a resolved copy of the view t that an operator has written to, back to t.
 func (s *scope) through(t, made *tensor.Tensor) {
-	if s.Err == nil && !slices.Equal(t.Sizes(), made.Sizes()) {
-		s.Do(func() error { return t.ResizeStrided(s.Op, made.Sizes(), made.Strides()) })
+	if !slices.Equal(t.Sizes(), made.Sizes()) {
+		s.Check(t.ResizeStrided(s.Op, made.Sizes(), made.Strides()))
 	}
 	s.applyTo(made, t.Lazy())
 	plain := s.Track(t.WithLazy(0), nil)
-	s.Do(func() error { return s.c.Copy(plain, made, false) })
+	s.Copy(plain, made, false)
 }
 
 // resolved returns a copy of t without the keys, or t if it has none.
 func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
 	lazy := t.Lazy()
-	if lazy == 0 || s.Err != nil {
+	if lazy == 0 {
 		return t
 	}
 	plain := t.Plain()
 	plain.SetLazy(0)
 	made := s.Track(plain, nil)
 	if lazy&tensor.Conjugate != 0 {
-		made = s.Step(func() (*tensor.Tensor, error) { return s.c.ConjPhysical(nil, made) })
+		made = s.ConjPhysical(made)
 	}
 	if lazy&tensor.Negative != 0 {
-		made = s.Step(func() (*tensor.Tensor, error) { return s.c.Neg(nil, made) })
+		made = s.Neg(made)
 	}
-	if s.Err == nil {
-		made.CountLike(t)
-	}
+	made.CountLike(t)
 	return made
 }
 
 // applyTo conjugates or negates the elements of t in memory, in place, and keeps the keys of t. The write does not increment the version of t.
 func (s *scope) applyTo(t *tensor.Tensor, lazy tensor.Keys) {
-	if s.Err != nil {
-		return
-	}
 	plain := s.Track(t.WithLazy(0), nil)
 	plain.CountApart()
 	if lazy&tensor.Conjugate != 0 {
-		s.Do(func() error {
-			_, err := s.c.ConjPhysical(plain, plain)
-			return err
-		})
+		s.CheckWritten(s.C.ConjPhysical(plain, plain))
 	}
 	if lazy&tensor.Negative != 0 {
-		s.Do(func() error {
-			_, err := s.c.Neg(plain, plain)
-			return err
-		})
+		s.CheckWritten(s.C.Neg(plain, plain))
 	}
 }

@@ -20,25 +20,19 @@ func (s *scope) factor(t *tensor.Tensor) *tensor.Tensor {
 // into executes an operator with the output out. If out has a key, the operator writes to a resolved copy, which is then copied back.
 func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if out == nil || out.Lazy() == 0 {
-		if s.Err != nil {
-			return nil, s.Err
-		}
 		return run(out)
 	}
-	s.Do(func() error { return tensoriter.Fillable(s.Op, out) })
+	s.Check(tensoriter.Fillable(s.Op, out))
 	made := s.resolved(out)
-	s.Do(func() error {
-		_, err := run(made)
-		return err
-	})
+	s.CheckWritten(run(made))
 	s.through(out, made)
-	return out, s.Err
+	return out, nil
 }
 
 // product executes a matrix product of a and b.
-func product(c dispatch.Context, op string, out, a, b *tensor.Tensor, run func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func product(c dispatch.Context, op string, out, a, b *tensor.Tensor, run func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	a, b = s.factor(a), s.factor(b)
 	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
 }
@@ -52,9 +46,9 @@ func bmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, er
 }
 
 // sum executes a matrix product of a and b with an added tensor self, such as addmm.
-func sum(c dispatch.Context, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func sum(c dispatch.Context, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	a, b = s.factor(a), s.factor(b)
 	read := s.resolved(self)
 	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
@@ -78,13 +72,10 @@ func baddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta,
 }
 
 // mv is Mv with a resolved vector.
-func mv(c dispatch.Context, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
+func mv(c dispatch.Context, out, self, vec *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "mv")
-	defer s.Close()
+	defer s.Close(&err)
 	vec = s.resolved(vec)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	return product(c, "mv", out, self, vec, dispatch.Context.Mv)
 }
 
@@ -99,13 +90,13 @@ func vdot(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, 
 }
 
 // inner returns the dot product of two vectors, the first of which is conjugated if first is true.
-func inner(c dispatch.Context, op string, out, a, b *tensor.Tensor, first bool) (*tensor.Tensor, error) {
+func inner(c dispatch.Context, op string, out, a, b *tensor.Tensor, first bool) (_ *tensor.Tensor, err error) {
 	run := dispatch.Context.Dot
 	if first {
 		run = dispatch.Context.Vdot
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	isConjugated := func(t *tensor.Tensor) bool { return t.Lazy() == tensor.Conjugate }
 	if out != nil || a.DType() != b.DType() || isConjugated(a) == isConjugated(b) || (a.Lazy()|b.Lazy())&tensor.Negative != 0 || first && isConjugated(b) {
 		a, b = s.resolved(a), s.resolved(b)
@@ -123,7 +114,7 @@ func inner(c dispatch.Context, op string, out, a, b *tensor.Tensor, first bool) 
 }
 
 // matmul is Matmul. For vectors, matrices and batches of matrices of equal size it calls dot, mv, mm or bmm, which do not resolve conjugated operands.
-func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	switch [2]int{self.Dim(), other.Dim()} {
 	case [2]int{1, 1}:
 		return dot(c, out, self, other)
@@ -137,7 +128,7 @@ func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor
 		}
 	}
 	s := newScope(c, "matmul")
-	defer s.Close()
+	defer s.Close(&err)
 	self, other = s.resolved(self), s.resolved(other)
 	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Lazy).Matmul(out, self, other)

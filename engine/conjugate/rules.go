@@ -81,84 +81,75 @@ func resolveNeg(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)
 }
 
 // resolve returns a resolved copy of a tensor with the key, and an alias of self otherwise.
-func resolve(c dispatch.Context, op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
+func resolve(c dispatch.Context, op string, self *tensor.Tensor, key tensor.Keys) (_ *tensor.Tensor, err error) {
 	if self.Lazy()&key == 0 {
 		return self.Alias(), nil
 	}
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	return s.Return(s.resolved(self))
 }
 
 // clone is Clone.
-func clone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+func clone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "clone")
-	defer s.Close()
+	defer s.Close(&err)
 	plain := s.Track(self.WithLazy(0), nil)
-	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(plain, f) })
+	made := s.CloneWith(plain, f)
 	s.applyTo(made, self.Lazy())
 	return s.Return(made)
 }
 
 // copyTo is Copy. It copies the resolved source, and then conjugates or negates the destination in memory. If both have the same keys and dtype, it copies memory.
-func copyTo(c dispatch.Context, self, src *tensor.Tensor, async bool) error {
+func copyTo(c dispatch.Context, self, src *tensor.Tensor, async bool) (err error) {
 	s := newScope(c, "copy_")
-	defer s.Close()
+	defer s.Close(&err)
 	lazy := self.Lazy()
 	plain := s.Track(self.WithLazy(0), nil)
 	if lazy == src.Lazy() && self.DType() == src.DType() {
 		src, lazy = s.Track(src.WithLazy(0), nil), 0
 	}
 	src = s.resolved(src)
-	s.Do(func() error { return s.c.Copy(plain, src, async && lazy == 0) })
+	s.Copy(plain, src, async && lazy == 0)
 	s.applyTo(plain, lazy)
-	return s.Err
+	return nil
 }
 
 // fill is Fill: the value is conjugated or negated before it is written to memory.
-func fill(c dispatch.Context, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+func fill(c dispatch.Context, out, self, value *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "fill_")
-	defer s.Close()
+	defer s.Close(&err)
 	value = s.resolved(value)
 	if out == nil || out.Lazy() == 0 {
 		self = s.resolved(self)
-		return s.Last(func() (*tensor.Tensor, error) { return s.c.Fill(out, self, value) })
+		return s.ReturnNew(s.C.Fill(out, self, value))
 	}
 	plain := s.Track(out.WithLazy(0), nil)
 	value = s.written(value, out)
-	s.Do(func() error {
-		_, err := s.c.Fill(plain, plain, value)
-		return err
-	})
-	return out, s.Err
+	s.CheckWritten(s.C.Fill(plain, plain, value))
+	return out, nil
 }
 
 // zero is Zero.
-func zero(c dispatch.Context, self *tensor.Tensor) error {
+func zero(c dispatch.Context, self *tensor.Tensor) (err error) {
 	s := newScope(c, "zero_")
-	defer s.Close()
+	defer s.Close(&err)
 	plain := s.Track(self.WithLazy(0), nil)
 	value := s.written(s.Number(dtype.IntScalar(0)), self)
-	s.Do(func() error {
-		_, err := s.c.Fill(plain, plain, value)
-		return err
-	})
-	return s.Err
+	s.CheckWritten(s.C.Fill(plain, plain, value))
+	return nil
 }
 
 // written returns the zero-dimensional tensor to write to the memory of t so that its elements are value. Wrapped numbers stay wrapped numbers, which may be
 // written to tensors with overlapping elements.
 func (s *scope) written(value, t *tensor.Tensor) *tensor.Tensor {
-	if s.Err == nil && value.IsWrappedNumber() {
+	if value.IsWrappedNumber() {
 		if v, ok := changed(value.Item(), t); ok {
 			return s.Number(v)
 		}
 	}
 	made := s.Track(tensor.Empty(s.Op, nil, t.DType(), t.Device()))
-	s.Do(func() error {
-		_, err := s.c.Fill(made, made, value)
-		return err
-	})
+	s.CheckWritten(s.C.Fill(made, made, value))
 	s.applyTo(made, t.Lazy())
 	return made
 }
@@ -183,9 +174,9 @@ func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 }
 
 // pointwise executes an elementwise operator of two tensors without a boxed call, for speed: derivatives multiply by conjugates.
-func pointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor, run func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func pointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor, run func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
-	defer s.Close()
+	defer s.Close(&err)
 	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
 		read := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == out {
@@ -194,9 +185,6 @@ func pointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor, r
 			return s.resolved(t)
 		}
 		a, b := read(self), read(other)
-		if s.Err != nil {
-			return nil, s.Err
-		}
 		return run(c.Excluding(tensor.Lazy), to, a, b)
 	})
 }
@@ -218,48 +206,43 @@ func sub(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar
 }
 
 // indexSet is IndexSet: the value is conjugated or negated, in the dtype of self, before it is written to memory.
-func indexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+func indexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if value.IsWrappedNumber() {
 		return indexSetScalar(c, self, items, value.Item())
 	}
 	s := newScope(c, "index_put_")
-	defer s.Close()
+	defer s.Close(&err)
 	items, value = s.resolvedItems(items), s.resolved(value)
 	lazy := self.Lazy()
 	if lazy != 0 && value.DType() != self.DType() {
 		made := s.resolved(self)
-		s.Do(func() error { return s.c.IndexSet(made, items, value) })
+		s.IndexSet(made, items, value)
 		s.through(self, made)
-		return s.Err
+		return nil
 	}
-	if lazy != 0 && s.Err == nil {
+	if lazy != 0 {
 		value = s.resolved(s.Track(value.WithLazy(lazy), nil))
 	}
 	plain := s.Track(self.WithLazy(0), nil)
-	s.Do(func() error { return s.c.IndexSet(plain, items, value) })
-	return s.Err
+	s.IndexSet(plain, items, value)
+	return nil
 }
 
 // indexSetScalar is IndexSetScalar.
-func indexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+func indexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	s := newScope(c, "index_put_")
-	defer s.Close()
+	defer s.Close(&err)
 	items = s.resolvedItems(items)
 	plain := s.Track(self.WithLazy(0), nil)
-	if s.Err != nil {
-		return s.Err
-	}
 	if self.Lazy() != 0 {
 		made := s.written(s.Number(value), self)
 		switch {
-		case s.Err != nil:
-			return s.Err
 		case !made.IsWrappedNumber():
-			return s.c.IndexSet(plain, items, made)
+			return s.C.IndexSet(plain, items, made)
 		}
 		value = made.Item()
 	}
-	return s.c.IndexSetScalar(plain, items, value)
+	return s.C.IndexSetScalar(plain, items, value)
 }
 
 // resolvedItems returns an index with resolved tensors.
@@ -275,17 +258,14 @@ func (s *scope) resolvedItems(items []ops.IndexItem) []ops.IndexItem {
 }
 
 // toString is ToString of the resolved tensor, with the autograd metadata and names of self.
-func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
 	s := newScope(c, "to_string")
-	defer s.Close()
+	defer s.Close(&err)
 	made := s.resolved(self)
-	if s.Err != nil {
-		return "", s.Err
-	}
 	if h := self.History(); h != nil {
 		h.Retain()
 		made.SetHistory(h)
 	}
 	made.SetNames(self.Names())
-	return s.c.ToString(made, precision, threshold, edgeItems, lineWidth, sci)
+	return s.C.ToString(made, precision, threshold, edgeItems, lineWidth, sci)
 }

@@ -296,8 +296,15 @@ func (r *Replaced) Restore() {
 	}
 }
 
-// Put replaces the non-nil tensors of the arguments, including those in lists and indices, until Restore is called on the result.
+// Put replaces the non-nil tensors of the arguments, including those in lists and indices, until Restore is called on the result. If change panics,
+// those replaced so far are put back.
 func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back Replaced) {
+	finished := false
+	defer func() {
+		if !finished {
+			back.Restore()
+		}
+	}()
 	for i, v := range x.Args {
 		switch v := v.(type) {
 		case **tensor.Tensor:
@@ -332,6 +339,7 @@ func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back Re
 			back.undo = append(back.undo, func() { *v = was })
 		}
 	}
+	finished = true
 	return back
 }
 

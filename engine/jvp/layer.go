@@ -35,7 +35,7 @@ func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	p := calls.Get().(*pushed)
 	p.Op, p.Call, p.C, p.level = call.Name, call, c, l
 	defer func() {
-		p.Release()
+		p.ReleaseAll()
 		*p = pushed{}
 		calls.Put(p)
 	}()

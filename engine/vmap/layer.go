@@ -41,7 +41,7 @@ func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	b.Op, b.Call, b.C, b.level = call.Name, call, c, l
 	b.put = b.room[:0]
 	defer func() {
-		b.Release()
+		b.ReleaseAll()
 		*b = batch{}
 		batches.Put(b)
 	}()

@@ -13,13 +13,13 @@ import (
 	"os"
 
 	"github.com/libtensor/libtensor/engine/autograd"
+	"github.com/libtensor/libtensor/engine/build"
 	_ "github.com/libtensor/libtensor/engine/composite" // operators that are written with others
 	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -30,41 +30,33 @@ var (
 )
 
 // descend goes a step down the gradient of the squared error of y = slope x + offset.
-func descend(x, y, slope, offset *tensor.Tensor) error {
-	s := steps.Of(recorded, "descend") // owns the results of its steps; after an error they do nothing
-	defer s.Close()
-	miss := s.Sub(s.Add(s.Mul(x, slope), offset), y)
-	loss := s.Div(s.Sum(s.Mul(miss, miss)), s.Int(x.Numel()))
-	s.Do(func() error {
-		return autograd.Backward(recorded, []*tensor.Tensor{loss}, []*tensor.Tensor{nil}, ops.NoBool, false, nil)
-	})
+func descend(x, y, slope, offset *tensor.Tensor) (err error) {
+	b := build.New(recorded, "descend") // owns the results of its operators; the first error ends the function
+	defer b.Close(&err)
+	miss := b.Sub(b.Add(b.Mul(x, slope), offset), y)
+	loss := b.Mean(b.Square(miss), nil, false)
+	b.Check(autograd.Backward(recorded, []*tensor.Tensor{loss}, []*tensor.Tensor{nil}, ops.NoBool, false, nil))
 	for _, leaf := range []*tensor.Tensor{slope, offset} {
-		gradient := s.Step(func() (*tensor.Tensor, error) { return autograd.Grad(recorded, leaf) })
-		s.Do(func() error {
-			_, err := plain.Add(leaf, leaf, gradient, dtype.FloatScalar(-0.5)) // the first argument is the output
-			return err
-		})
-		s.Do(func() error { return autograd.SetGrad(recorded, leaf, nil) })
+		gradient := b.Track(autograd.Grad(recorded, leaf))
+		b.CheckWritten(plain.Add(leaf, leaf, gradient, dtype.FloatScalar(-0.5))) // the first argument is the output
+		b.Check(autograd.SetGrad(recorded, leaf, nil))
 	}
-	return s.Err
+	return nil
 }
 
 // fit learns the line through points of y = 3 x - 2.
 func fit(rounds int) (slope, offset float64, err error) {
-	s := steps.Of(plain, "fit")
-	defer s.Close()
-	x := s.Track(plain.Linspace(nil, dtype.IntScalar(-1), dtype.IntScalar(1), 21, dtype.Float64, tensor.Strided, device.Host))
-	y := s.Sub(s.Mul(x, s.Int(3)), s.Int(2))
+	b := build.New(plain, "fit")
+	defer b.Close(&err)
+	x := b.LinspaceWith(dtype.IntScalar(-1), dtype.IntScalar(1), 21, dtype.Float64, tensor.Strided, device.Host)
+	y := b.Sub(b.Mul(x, b.IntNumber(3)), b.IntNumber(2))
 	leaves := [2]*tensor.Tensor{}
 	for i := range leaves {
-		leaves[i] = s.Track(plain.Zeros(nil, nil, dtype.Float64, tensor.Strided, device.Host))
-		s.Do(func() error { return autograd.SetRequiresGrad(recorded, leaves[i], true) })
+		leaves[i] = b.ZerosWith(nil, dtype.Float64, tensor.Strided, device.Host)
+		b.Check(autograd.SetRequiresGrad(recorded, leaves[i], true))
 	}
 	for range rounds {
-		s.Do(func() error { return descend(x, y, leaves[0], leaves[1]) })
-	}
-	if s.Err != nil {
-		return 0, 0, s.Err
+		b.Check(descend(x, y, leaves[0], leaves[1]))
 	}
 	return leaves[0].Item().Float(), leaves[1].Item().Float(), nil
 }
