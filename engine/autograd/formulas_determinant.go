@@ -82,8 +82,8 @@ func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
 	defer inner.Close()
 	rows := inner.Track(s.C.LinalgVectorNorm(nil, inner.Track(a.Plain(), nil), dtype.IntScalar(2), []int64{-1}, false, dtype.None))
 	limit := inner.mul(inner.Prod(rows, ops.Int(-1), false), inner.float(100*math.Sqrt(a.DType().Epsilon())))
-	small := inner.Le(inner.abs(inner.Track(det.Plain(), nil)), limit)
-	return s.Track(inner.both(small, inner.Isfinite(limit)).Alias(), nil)
+	small := inner.Le(inner.Abs(inner.Track(det.Plain(), nil)), limit)
+	return s.Track(inner.LogicalAnd(small, inner.Isfinite(limit)).Alias(), nil)
 }
 
 // singularDetGradient returns that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the vectors u
@@ -105,12 +105,14 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	if k == 0 {
 		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
 	}
-	length := plain.where(plain.isZero(largest), plain.int(1), largest)
-	last := func(t *tensor.Tensor, dim int64) *tensor.Tensor { return plain.mul(plain.part(t, dim, n-k, k), length) }
+	length := plain.Where(plain.isZero(largest), plain.int(1), largest)
+	last := func(t *tensor.Tensor, dim int64) *tensor.Tensor {
+		return plain.mul(plain.Narrow(t, dim, n-k, k), length)
+	}
 	zeros := s.filled(0, a.DType(), a.Device(), k, k)
-	bordered := s.joined(0, s.joined(1, a, last(u, 1)), s.joined(1, last(vh, 0), zeros))
+	bordered := s.Cat([]*tensor.Tensor{s.Cat([]*tensor.Tensor{a, last(u, 1)}, 1), s.Cat([]*tensor.Tensor{last(vh, 0), zeros}, 1)}, 0)
 	identity := s.EyeWith(n+k, a.DType(), tensor.NoLayout, a.Device())
-	block := s.part(s.solved(bordered, s.part(identity, 1, n, k), true), 0, n, k)
+	block := s.Narrow(s.solved(bordered, s.Narrow(identity, 1, n, k), true), 0, n, k)
 	value := s.mul(s.LinalgDet(bordered), s.expandedDet(block, k))
 	made, err := AutogradGrad(s.C, []*tensor.Tensor{value}, []*tensor.Tensor{a}, []*tensor.Tensor{grad}, ops.True, true, false, false)
 	return s.TrackAll(made, err)[0]
@@ -118,12 +120,12 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 
 // expandedDet returns the determinant of a small matrix as a polynomial of its elements (the method of Faddeev and LeVerrier).
 func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
-	power, coefficient := a, s.neg(s.Trace(a))
+	power, coefficient := a, s.Neg(s.Trace(a))
 	for i := int64(2); i <= n; i++ {
-		power = s.times(a, s.add(power, s.mul(coefficient, s.EyeWith(n, a.DType(), tensor.NoLayout, a.Device()))))
+		power = s.Matmul(a, s.add(power, s.mul(coefficient, s.EyeWith(n, a.DType(), tensor.NoLayout, a.Device()))))
 		coefficient = s.div(s.Trace(power), s.int(-i))
 	}
-	return either(n%2 == 0, coefficient, s.neg(coefficient))
+	return either(n%2 == 0, coefficient, s.Neg(coefficient))
 }
 
 // holds returns the value of one truth.
@@ -137,7 +139,7 @@ func (s *steps) holds(t *tensor.Tensor) bool {
 func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tensor.Tensor {
 	scale := gradLog
 	if a.DType().IsComplex() {
-		turn := s.neg(s.Imag(s.mul(s.conj(gradSign), sign)))
+		turn := s.Neg(s.Imag(s.mul(s.conj(gradSign), sign)))
 		scale = s.ComplexParts(gradLog, turn)
 	}
 	if s.record {

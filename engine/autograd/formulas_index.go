@@ -359,7 +359,7 @@ func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
 		return indices
 	}
 	mask, above := negative(), s.add(indices, s.int(n))
-	return s.used(mask, s.used(above, s.where(mask, above, indices)))
+	return s.used(mask, s.used(above, s.Where(mask, above, indices)))
 }
 
 // taken returns the gradient of the tensor that elements were taken from.
@@ -428,7 +428,7 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	case "mean":
 		made = s.div(grad, s.scatterCount(self, dim, index, src, includeSelf))
 	default:
-		made = s.div(s.where(s.eq(self, result), grad, s.int(0)), s.scatterTies(self, dim, index, src, result))
+		made = s.div(s.Where(s.Eq(self, result), grad, s.int(0)), s.scatterTies(self, dim, index, src, result))
 	}
 	if includeSelf {
 		return made
@@ -444,17 +444,17 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 	case "prod":
 		zero := s.isZero(src)
 		zeros := gather(s.ScatterAdd(s.zerosLike(self), dim, index, s.cast(zero, self.DType())))
-		alone := s.both(zero, s.eq(zeros, s.int(1)))
+		alone := s.LogicalAnd(zero, s.Eq(zeros, s.int(1)))
 		product := s.ScatterReduceWith(self, dim, index, s.MaskedFill(src, alone, s.int(1)), reduce, includeSelf)
 		others := s.div(gather(s.mul(grad, result)), s.MaskedFill(src, zero, s.int(1)))
-		return s.where(alone, gather(s.mul(grad, product)), others)
+		return s.Where(alone, gather(s.mul(grad, product)), others)
 	case "mean":
 		return gather(s.div(grad, s.scatterCount(self, dim, index, src, includeSelf)))
 	}
 	ties := s.scatterTies(self, dim, index, src, result)
-	ties = gather(s.where(s.isZero(ties), s.float(math.NaN()), ties)) // of a NaN, which is equal to nothing
+	ties = gather(s.Where(s.isZero(ties), s.float(math.NaN()), ties)) // of a NaN, which is equal to nothing
 	ties = s.nonzero(ties, s.isZero(ties))                            // for elements without a position
-	return s.div(s.where(s.eq(src, gather(result)), gather(grad), s.int(0)), ties)
+	return s.div(s.Where(s.Eq(src, gather(result)), gather(grad), s.int(0)), ties)
 }
 
 // scatterCount returns how many values each mean is of.
@@ -466,8 +466,8 @@ func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.
 
 // scatterTies returns how many values each extreme is shared by.
 func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *tensor.Tensor) *tensor.Tensor {
-	equal := s.eq(src, s.scattered(result, dim, index, src.Sizes()))
-	return s.ScatterAdd(s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType()))
+	equal := s.Eq(src, s.scattered(result, dim, index, src.Sizes()))
+	return s.ScatterAdd(s.cast(s.Eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType()))
 }
 
 // recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the initial
@@ -525,9 +525,9 @@ func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Ten
 	padded := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.ConstantPadNd(t, around, dtype.IntScalar(0))
 	}
-	is := s.LogicalOr(s.eq(data, gather(padded(result))), s.Isnan(data))
+	is := s.LogicalOr(s.Eq(data, gather(padded(result))), s.Isnan(data))
 	none := s.zerosLike(padded(grad))
 	ties := s.ScatterAdd(none, int64(at), number, s.cast(is, data.DType()))
 	ties = s.MaskedFill(ties, s.isZero(ties), s.int(1)) // the initial value is the extreme of the segment
-	return s.where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
+	return s.Where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
 }

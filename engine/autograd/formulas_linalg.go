@@ -14,16 +14,6 @@ import (
 // of the Cholesky decomposition (2016), S. F. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions (2010), and
 // G. Golub, V. Pereyra, The differentiation of pseudo-inverses (1973).
 
-func (s *steps) times(a, b *tensor.Tensor) *tensor.Tensor { return s.Matmul(a, b) }
-
-func (s *steps) lower(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
-	return s.Tril(t, diagonal)
-}
-
-func (s *steps) upper(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
-	return s.Triu(t, diagonal)
-}
-
 func (s *steps) triangular(a, b *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
 	return s.LinalgSolveTriangularWith(a, b, upper, left, unit)
 }
@@ -77,8 +67,8 @@ func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Ten
 	if upper {
 		grad, l = s.adjointOf(grad), s.adjointOf(l)
 	}
-	inner := s.lowerOver(s.times(s.adjointOf(l), grad))
-	inner = s.used(inner, s.aside(func(s *steps) *tensor.Tensor { return s.add(inner, s.adjointOf(s.lower(inner, -1))) }))
+	inner := s.lowerOver(s.Matmul(s.adjointOf(l), grad))
+	inner = s.used(inner, s.aside(func(s *steps) *tensor.Tensor { return s.add(inner, s.adjointOf(s.Tril(inner, -1))) }))
 	inner = s.binary('*', inner, s.float(0.5), left)
 	inner = s.used(inner, s.triangular(l, inner, false, false, false))
 	return s.used(inner, s.triangular(s.adjointOf(l), inner, true, true, false))
@@ -90,11 +80,11 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 	k := min(m, n)
 	p := s.permutationOf(lu, pivots, m)
 	square := s.firsts(s.firsts(lu, -2, k), -1, k)
-	lower := s.add(s.lower(square, -1), s.EyeWith(k, lu.DType(), tensor.NoLayout, lu.Device()))
-	upper := s.upper(square, 0)
+	lower := s.add(s.Tril(square, -1), s.EyeWith(k, lu.DType(), tensor.NoLayout, lu.Device()))
+	upper := s.Triu(square, 0)
 	corner := s.firsts(s.firsts(grad, -2, k), -1, k)
-	inner := s.times(s.adjointOf(lower), s.lower(corner, -1))
-	outer := s.times(s.upper(corner, 0), s.adjointOf(upper))
+	inner := s.Matmul(s.adjointOf(lower), s.Tril(corner, -1))
+	outer := s.Matmul(s.Triu(corner, 0), s.adjointOf(upper))
 	back := func(inner *tensor.Tensor) *tensor.Tensor {
 		inner = s.triangular(s.adjointOf(upper), inner, false, false, false)
 		return s.triangular(s.adjointOf(lower), inner, true, true, true)
@@ -102,16 +92,16 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 	switch {
 	case m < n:
 		side := s.rest(grad, -1, k)
-		inner = s.sub(inner, s.times(side, s.adjointOf(s.rest(lu, -1, k))))
-		made := back(s.add(s.lower(inner, -1), s.upper(outer, 0)))
-		return s.times(p, s.joined(-1, made, s.triangular(s.adjointOf(lower), side, true, true, true)))
+		inner = s.sub(inner, s.Matmul(side, s.adjointOf(s.rest(lu, -1, k))))
+		made := back(s.add(s.Tril(inner, -1), s.Triu(outer, 0)))
+		return s.Matmul(p, s.Cat([]*tensor.Tensor{made, s.triangular(s.adjointOf(lower), side, true, true, true)}, -1))
 	case m > n:
 		below := s.rest(grad, -2, k)
-		outer = s.sub(outer, s.times(s.adjointOf(s.rest(lu, -2, k)), below))
-		made := back(s.add(s.lower(inner, -1), s.upper(outer, 0)))
-		return s.times(p, s.joined(-2, made, s.triangular(s.adjointOf(upper), below, false, false, false)))
+		outer = s.sub(outer, s.Matmul(s.adjointOf(s.rest(lu, -2, k)), below))
+		made := back(s.add(s.Tril(inner, -1), s.Triu(outer, 0)))
+		return s.Matmul(p, s.Cat([]*tensor.Tensor{made, s.triangular(s.adjointOf(upper), below, false, false, false)}, -2))
 	}
-	return s.times(p, back(s.add(s.lower(inner, -1), s.upper(outer, 0))))
+	return s.Matmul(p, back(s.add(s.Tril(inner, -1), s.Triu(outer, 0))))
 }
 
 func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor {
@@ -123,20 +113,20 @@ func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor
 
 // choleskySolveGradient and choleskyInverseGradient are in the factor L of A = L L^H, all of whose elements count, as in PyTorch.
 func (s *steps) choleskySolveGradient(grad, l, x *tensor.Tensor, upper bool) *tensor.Tensor {
-	inner := s.times(s.CholeskySolve(grad, l, upper), s.adjointOf(x))
+	inner := s.Matmul(s.CholeskySolve(grad, l, upper), s.adjointOf(x))
 	return s.besideFactor(s.add(inner, s.adjointOf(inner)), l, upper)
 }
 
 func (s *steps) choleskyInverseGradient(grad, l, inverse *tensor.Tensor, upper bool) *tensor.Tensor {
 	inner := s.add(grad, s.adjointOf(grad))
-	return s.besideFactor(s.times(inverse, s.times(inner, inverse)), l, upper)
+	return s.besideFactor(s.Matmul(inverse, s.Matmul(inner, inverse)), l, upper)
 }
 
 func (s *steps) besideFactor(inner, l *tensor.Tensor, upper bool) *tensor.Tensor {
 	if upper {
-		return s.neg(s.times(l, inner))
+		return s.Neg(s.Matmul(l, inner))
 	}
-	return s.neg(s.times(inner, l))
+	return s.Neg(s.Matmul(inner, l))
 }
 
 // solveGradientOfA and solveGradientOfB are those of A X = B or X A = B; vectors count as columns.
@@ -169,15 +159,15 @@ func (s *steps) solvedBack(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor 
 // outward returns the product of gradients and solutions that is like A.
 func (s *steps) outward(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
 	if left {
-		return s.times(grad, s.adjointOf(x))
+		return s.Matmul(grad, s.adjointOf(x))
 	}
-	return s.times(s.adjointOf(x), grad)
+	return s.Matmul(s.adjointOf(x), grad)
 }
 
 func (s *steps) inverseGradient(grad, inverse *tensor.Tensor) *tensor.Tensor {
 	turned := s.adjointOf(inverse)
-	inner := s.times(turned, grad)
-	return s.negOver(s.used(inner, s.times(inner, turned)))
+	inner := s.Matmul(turned, grad)
+	return s.negOver(s.used(inner, s.Matmul(inner, turned)))
 }
 
 func (s *steps) triangularGradientOfB(grad, a *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
@@ -185,15 +175,15 @@ func (s *steps) triangularGradientOfB(grad, a *tensor.Tensor, upper, left, unit 
 }
 
 func (s *steps) triangularGradientOfA(grad, a, x *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
-	made := s.neg(s.outward(s.triangularGradientOfB(grad, a, upper, left, unit), x, left))
+	made := s.Neg(s.outward(s.triangularGradientOfB(grad, a, upper, left, unit), x, left))
 	diagonal := int64(0)
 	if unit {
 		diagonal = 1
 	}
 	if upper {
-		return s.upper(made, diagonal)
+		return s.Triu(made, diagonal)
 	}
-	return s.lower(made, -diagonal)
+	return s.Tril(made, -diagonal)
 }
 
 // qrGradient returns the gradient of A = Q R. For a wide A, the columns after the square part are Q times the rest of R.
@@ -209,35 +199,35 @@ func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, m
 		return s.squareQR(hasQ, hasR, gradQ, gradR, q, r)
 	}
 	right := s.rest(gradR, -1, m)
-	y := s.times(q, s.rest(r, -1, m))
-	gradQ = s.add(gradQ, s.times(y, s.adjointOf(right)))
+	y := s.Matmul(q, s.rest(r, -1, m))
+	gradQ = s.add(gradQ, s.Matmul(y, s.adjointOf(right)))
 	left := s.squareQR(true, hasR, gradQ, s.firsts(gradR, -1, m), q, s.firsts(r, -1, m))
-	return s.joined(-1, left, s.times(q, right))
+	return s.Cat([]*tensor.Tensor{left, s.Matmul(q, right)}, -1)
 }
 
 func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *tensor.Tensor {
 	var inner, made *tensor.Tensor
 	if hasR {
-		inner = s.times(gradR, s.adjointOf(r))
+		inner = s.Matmul(gradR, s.adjointOf(r))
 	}
 	if hasQ {
 		made = gradQ
-		inner = s.plus(inner, s.neg(s.times(s.adjointOf(q), gradQ)))
+		inner = s.plus(inner, s.Neg(s.Matmul(s.adjointOf(q), gradQ)))
 	}
-	inner = s.upper(inner, 0)
-	inner = s.add(inner, s.adjointOf(s.upper(inner, 1)))
+	inner = s.Triu(inner, 0)
+	inner = s.add(inner, s.adjointOf(s.Triu(inner, 1)))
 	// Of the diagonal, the real part counts.
 	if inner.DType().IsComplex() {
 		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.Imag(s.diagonalOf(inner)), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
 	}
-	made = s.plus(made, s.times(q, inner))
+	made = s.plus(made, s.Matmul(q, inner))
 	return s.triangular(s.adjointOf(r), made, false, false, false)
 }
 
 // reflections returns the vectors v of reflections 1 - tau v v^H, in columns.
 func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
-	return s.add(s.lower(input, -1), s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device()))
+	return s.add(s.Tril(input, -1), s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device()))
 }
 
 // householderOf returns the first columns of a product of reflections. Adding zeros computed from input makes the result depend on it even without
@@ -246,7 +236,7 @@ func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
 	ones := s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device())
 	ones = s.Expand(ones, slices.Clone(input.Sizes())...)
-	return s.reflected(s.reflections(input), tau, s.add(ones, s.upper(s.lower(input, -1), 0)), false)
+	return s.reflected(s.reflections(input), tau, s.add(ones, s.Triu(s.Tril(input, -1), 0)), false)
 }
 
 // reflectedOf multiplies other by a product of reflections.
@@ -269,7 +259,7 @@ func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Te
 		}
 		column := s.Narrow(v, -1, i, 1)
 		scale := s.column(s.Narrow(tau, -1, i, 1))
-		other = s.sub(other, s.times(s.mul(column, scale), s.times(s.adjointOf(column), other)))
+		other = s.sub(other, s.Matmul(s.mul(column, scale), s.Matmul(s.adjointOf(column), other)))
 	}
 	return other
 }
@@ -279,17 +269,14 @@ func (s *steps) hermitian(t *tensor.Tensor) *tensor.Tensor {
 	return s.mul(s.add(t, s.adjointOf(t)), s.float(0.5))
 }
 
-// lyapunovOf returns the X of H X + X H = G.
-func (s *steps) lyapunovOf(h, g *tensor.Tensor) *tensor.Tensor { return s.Lyapunov(h, g) }
-
 func (s *steps) lyapunovGradient(grad, h, x *tensor.Tensor) *tensor.Tensor {
-	inner, turned := s.lyapunovOf(h, grad), s.adjointOf(x)
-	return s.neg(s.add(s.times(inner, turned), s.times(turned, inner)))
+	inner, turned := s.Lyapunov(h, grad), s.adjointOf(x)
+	return s.Neg(s.add(s.Matmul(inner, turned), s.Matmul(turned, inner)))
 }
 
 // matrixSqrthGradient returns that of S S = A.
 func (s *steps) matrixSqrthGradient(grad, root *tensor.Tensor) *tensor.Tensor {
-	return s.lyapunovOf(root, s.hermitian(grad))
+	return s.Lyapunov(root, s.hermitian(grad))
 }
 
 // polarGradient returns the gradient of A = U H, where H H = A^H A. It does not use singular vectors, so that singular values may be equal.
@@ -297,12 +284,12 @@ func (s *steps) polarGradient(hasU, hasH bool, gradU, gradH, a, u, h *tensor.Ten
 	var made, inner *tensor.Tensor
 	if hasU {
 		made = s.solved(h, gradU, false)
-		inner = s.neg(s.times(s.adjointOf(u), made))
+		inner = s.Neg(s.Matmul(s.adjointOf(u), made))
 	}
 	if hasH {
 		inner = s.plus(inner, gradH)
 	}
-	return s.plus(made, s.times(a, s.mul(s.lyapunovOf(h, s.hermitian(inner)), s.int(2))))
+	return s.plus(made, s.Matmul(a, s.mul(s.Lyapunov(h, s.hermitian(inner)), s.int(2))))
 }
 
 // apart returns the differences of a vector's elements, row by column, with ones on the diagonal.
@@ -314,7 +301,7 @@ func (s *steps) apart(values *tensor.Tensor) *tensor.Tensor {
 
 // emptied returns t with a diagonal of zeros.
 func (s *steps) emptied(t *tensor.Tensor) *tensor.Tensor {
-	return s.add(s.lower(t, -1), s.upper(t, 1))
+	return s.add(s.Tril(t, -1), s.Triu(t, 1))
 }
 
 // checkPhases returns an error for gradients of complex vectors that change with their phases, which are free: the parts along the vectors themselves
@@ -339,18 +326,18 @@ func (s *steps) eighGradient(hasValues, hasVectors bool, gradValues, gradVectors
 	var inner *tensor.Tensor
 	if hasVectors {
 		// Vectors that stay orthonormal turn by skew matrices alone.
-		along := s.times(s.adjointOf(vectors), gradVectors)
+		along := s.Matmul(s.adjointOf(vectors), gradVectors)
 		s.checkPhases("linalg_eigh", along)
 		turn := s.div(s.sub(along, s.adjointOf(along)), s.int(2))
 		inner = s.emptied(s.div(turn, s.apart(values)))
 	}
 	if hasValues {
 		if inner == nil {
-			return s.times(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors))
+			return s.Matmul(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors))
 		}
 		inner = s.add(inner, s.onDiagonal(gradValues))
 	}
-	return s.times(s.times(vectors, inner), s.adjointOf(vectors))
+	return s.Matmul(s.Matmul(vectors, inner), s.adjointOf(vectors))
 }
 
 // eigGradient returns that of A V = V diag(L), with vectors of norm 1.
@@ -358,16 +345,16 @@ func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, g
 	turned := s.adjointOf(vectors)
 	var inner *tensor.Tensor
 	if hasVectors {
-		along := s.times(turned, gradVectors)
+		along := s.Matmul(turned, gradVectors)
 		s.checkPhases("linalg_eig", along)
 		scale := s.cast(s.real(s.diagonalOf(along)), along.DType())
-		along = s.sub(along, s.times(turned, s.mul(vectors, s.row(scale))))
+		along = s.sub(along, s.Matmul(turned, s.mul(vectors, s.row(scale))))
 		inner = s.emptied(s.div(along, s.apart(s.conj(values))))
 	}
 	if hasValues {
 		inner = s.plus(inner, s.onDiagonal(gradValues))
 	}
-	made := s.solved(turned, s.times(inner, turned), true)
+	made := s.solved(turned, s.Matmul(inner, turned), true)
 	if complexes {
 		return made
 	}
@@ -381,7 +368,7 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	k := values.Sizes()[values.Dim()-1]
 	u, vh = s.firsts(u, -1, k), s.firsts(vh, -2, k)
 	if !hasU && !hasVh {
-		return s.times(s.mul(u, s.row(gradS)), vh)
+		return s.Matmul(s.mul(u, s.row(gradS)), vh)
 	}
 	squares := s.apart(s.mul(values, values))
 	var inner, left, right, across *tensor.Tensor
@@ -391,7 +378,7 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	skew := func(t *tensor.Tensor) *tensor.Tensor { return s.sub(t, s.adjointOf(t)) }
 	if hasU {
 		gradU = s.firsts(gradU, -1, k)
-		left = s.times(s.adjointOf(u), gradU)
+		left = s.Matmul(s.adjointOf(u), gradU)
 		turn := skew(left)
 		inner = s.plus(inner, s.mul(s.emptied(s.div(turn, squares)), s.row(values)))
 		if turn.DType().IsComplex() {
@@ -400,18 +387,18 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	}
 	if hasVh {
 		gradVh = s.firsts(gradVh, -2, k)
-		right = s.times(gradVh, s.adjointOf(vh))
+		right = s.Matmul(gradVh, s.adjointOf(vh))
 		across = s.adjointOf(right)
 		inner = s.plus(inner, s.mul(s.column(values), s.emptied(s.div(skew(across), squares))))
 	}
 	s.checkPhases("svd", left, across)
-	made := s.times(u, inner)
+	made := s.Matmul(u, inner)
 	if hasU && m > k {
-		made = s.add(made, s.div(s.sub(gradU, s.times(u, left)), s.row(values)))
+		made = s.add(made, s.div(s.sub(gradU, s.Matmul(u, left)), s.row(values)))
 	}
-	made = s.times(made, vh)
+	made = s.Matmul(made, vh)
 	if hasVh && n > k {
-		made = s.add(made, s.times(u, s.div(s.sub(gradVh, s.times(right, vh)), s.column(values))))
+		made = s.add(made, s.Matmul(u, s.div(s.sub(gradVh, s.Matmul(right, vh)), s.column(values))))
 	}
 	return made
 }
@@ -439,11 +426,11 @@ func (s *steps) svdvalsOf(a *tensor.Tensor) *tensor.Tensor {
 // pinvGradient returns that of the pseudoinverse P of A, in A.
 func (s *steps) pinvGradient(grad, p, a *tensor.Tensor) *tensor.Tensor {
 	turned, ph := s.adjointOf(grad), s.adjointOf(p)
-	made := s.neg(s.times(s.times(ph, grad), ph))
-	left := s.times(s.times(turned, p), ph)
-	made = s.add(made, s.sub(left, s.times(a, s.times(p, left))))
-	right := s.times(ph, s.times(p, turned))
-	return s.add(made, s.sub(right, s.times(s.times(right, p), a)))
+	made := s.Neg(s.Matmul(s.Matmul(ph, grad), ph))
+	left := s.Matmul(s.Matmul(turned, p), ph)
+	made = s.add(made, s.sub(left, s.Matmul(a, s.Matmul(p, left))))
+	right := s.Matmul(ph, s.Matmul(p, turned))
+	return s.add(made, s.sub(right, s.Matmul(s.Matmul(right, p), a)))
 }
 
 // lstsqGradientOfA and lstsqGradientOfB take the solution for the product of the pseudoinverse and B. Sums of squares that are left, which
@@ -454,10 +441,10 @@ func (s *steps) lstsqGradientOfA(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 	}
 	var made *tensor.Tensor
 	if hasX {
-		made = s.pinvGradient(s.times(gradX, s.adjointOf(b)), s.pinvOf(a), a)
+		made = s.pinvGradient(s.Matmul(gradX, s.adjointOf(b)), s.LinalgPinv(a), a)
 	}
 	if hasRest && gradRest.Numel() > 0 {
-		made = s.plus(made, s.times(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
+		made = s.plus(made, s.Matmul(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
 	}
 	return made
 }
@@ -469,10 +456,10 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 	}
 	var made *tensor.Tensor
 	if hasX {
-		made = s.times(s.adjointOf(s.pinvOf(a)), gradX)
+		made = s.Matmul(s.adjointOf(s.LinalgPinv(a)), gradX)
 	}
 	if hasRest && gradRest.Numel() > 0 {
-		made = s.plus(made, s.neg(s.restGradient(gradRest, a, b, x)))
+		made = s.plus(made, s.Neg(s.restGradient(gradRest, a, b, x)))
 	}
 	if vector && made != nil {
 		return s.SqueezeDim(made, -1)
@@ -482,18 +469,14 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 
 // restGradient returns that of the squares of A X - B, in A X.
 func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
-	return s.mul(s.sub(s.times(a, x), b), s.mul(s.row(grad), s.int(2)))
-}
-
-func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {
-	return s.LinalgPinv(a)
+	return s.mul(s.sub(s.Matmul(a, x), b), s.mul(s.row(grad), s.int(2)))
 }
 
 // matrixExpGradient returns a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
 func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	n, _ := shape.Matrix(self.Sizes())
 	turned := s.adjointOf(self)
-	blocks := s.joined(-2, s.joined(-1, turned, grad), s.joined(-1, s.zerosLike(turned), turned))
+	blocks := s.Cat([]*tensor.Tensor{s.Cat([]*tensor.Tensor{turned, grad}, -1), s.Cat([]*tensor.Tensor{s.zerosLike(turned), turned}, -1)}, -2)
 	made := s.LinalgMatrixExp(blocks)
 	return s.rest(s.firsts(made, -2, n), -1, n)
 }
@@ -508,17 +491,17 @@ func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVecto
 	if hasVectors {
 		all, every, err := s.C.LinalgEigh(nil, nil, s.hermitian(a), "L")
 		all, every = s.Track(all, err), s.Track(every, nil)
-		inner := s.times(s.adjointOf(every), gradVectors)
+		inner := s.Matmul(s.adjointOf(every), gradVectors)
 		apart := s.sub(s.row(values), s.column(all))
 		// A vector's own part, of which there is no change, is the one whose eigenvalue is nearest.
-		nearest := s.Argmin(s.abs(apart), -2, true)
+		nearest := s.Argmin(s.Abs(apart), -2, true)
 		put := func(t *tensor.Tensor, v int64) *tensor.Tensor {
 			return s.ScatterValue(t, -2, nearest, dtype.IntScalar(v))
 		}
-		made = s.times(s.times(every, s.div(put(inner, 0), put(apart, 1))), s.adjointOf(vectors))
+		made = s.Matmul(s.Matmul(every, s.div(put(inner, 0), put(apart, 1))), s.adjointOf(vectors))
 	}
 	if hasValues {
-		made = s.plus(made, s.times(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors)))
+		made = s.plus(made, s.Matmul(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors)))
 	}
 	return s.hermitian(made)
 }

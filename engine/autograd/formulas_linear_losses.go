@@ -84,7 +84,7 @@ func (l *linearLosses) logs(s *steps) *tensor.Tensor {
 
 // ofLogits returns the gradient of the logits: probabilities less those of the target.
 func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
-	g, t, likely := l.given(s), l.part(s, l.target), s.exp(l.logs(s))
+	g, t, likely := l.given(s), l.part(s, l.target), s.Exp(l.logs(s))
 	if slices.Equal(l.target.Sizes(), []int64{l.self.Sizes()[0], l.linear.Sizes()[0]}) {
 		if l.weight != nil {
 			t = s.mul(t, l.weight)
@@ -92,17 +92,17 @@ func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
 		return s.mul(s.sub(s.mul(likely, s.sumOver(t, 1)), t), g)
 	}
 	valid := s.Ne(t, s.int(l.left))
-	index := s.where(valid, t, s.int(0))
+	index := s.Where(valid, t, s.int(0))
 	if l.weight != nil {
 		g = s.mul(g, s.Unsqueeze(s.IndexSelect(l.weight, 0, index), 1))
 	}
-	g = s.where(s.Unsqueeze(valid, 1), g, s.int(0))
-	return s.ScatterAdd(s.mul(likely, g), 1, s.Unsqueeze(index, 1), s.neg(g))
+	g = s.Where(s.Unsqueeze(valid, 1), g, s.int(0))
+	return s.ScatterAdd(s.mul(likely, g), 1, s.Unsqueeze(index, 1), s.Neg(g))
 }
 
 // ofTarget returns the gradient of probabilities.
 func (l *linearLosses) ofTarget(s *steps) *tensor.Tensor {
-	of := s.neg(s.mul(l.logs(s), l.given(s)))
+	of := s.Neg(s.mul(l.logs(s), l.given(s)))
 	if l.weight != nil {
 		of = s.mul(of, l.weight)
 	}

@@ -19,47 +19,45 @@ func (s *steps) stored(v float64, t *tensor.Tensor) float64 {
 	return tensor.Rounded(t.DType(), dtype.FloatScalar(v)).Float()
 }
 
-func (s *steps) sigmoid(t *tensor.Tensor) *tensor.Tensor { return s.Sigmoid(t) }
-
 // The derivatives of activations, in operators that have derivatives themselves.
 
 func (s *steps) siluSlope(self *tensor.Tensor) *tensor.Tensor {
-	y := s.sigmoid(self)
+	y := s.Sigmoid(self)
 	return s.mul(y, s.add(s.int(1), s.mul(self, s.sub(s.int(1), y))))
 }
 
 func (s *steps) geluSlope(self *tensor.Tensor, approximate string) *tensor.Tensor {
 	square := s.mul(self, self)
 	if approximate != "tanh" {
-		density := s.mul(s.exp(s.mul(square, s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
+		density := s.mul(s.Exp(s.mul(square, s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
 		return s.add(s.SpecialNdtr(self), s.mul(self, density))
 	}
 	unit := s.float(math.Sqrt(8 / math.Pi))
 	cubic := func(factor float64) *tensor.Tensor {
 		return s.mul(s.add(s.mul(square, s.float(factor)), s.int(1)), unit)
 	}
-	y := s.sigmoid(s.mul(self, cubic(0.044715)))
+	y := s.Sigmoid(s.mul(self, cubic(0.044715)))
 	return s.add(y, s.mul(s.mul(s.mul(self, y), s.sub(s.int(1), y)), cubic(3*0.044715)))
 }
 
 func (s *steps) mishSlope(self *tensor.Tensor) *tensor.Tensor {
 	y := s.Tanh(s.NnSoftplus(self, 1, math.Inf(1)))
-	return s.add(y, s.mul(s.mul(self, s.sigmoid(self)), s.sub(s.int(1), s.mul(y, y))))
+	return s.add(y, s.mul(s.mul(self, s.Sigmoid(self)), s.sub(s.int(1), s.mul(y, y))))
 }
 
 // softsignGradient returns that of z / (1 + |z|), which of complex numbers depends on both parts.
 func (s *steps) softsignGradient(grad, self *tensor.Tensor) *tensor.Tensor {
-	whole := s.add(s.abs(self), s.int(1))
+	whole := s.add(s.Abs(self), s.int(1))
 	if !self.DType().IsComplex() {
 		return s.div(grad, s.mul(whole, whole))
 	}
 	along := s.div(s.real(s.mul(grad, s.conj(self))), s.mul(whole, whole))
-	return s.sub(s.div(grad, whole), s.mul(s.sgn(self), along))
+	return s.sub(s.div(grad, whole), s.mul(s.Sgn(self), along))
 }
 
 func (s *steps) softmaxSlope(given, result *tensor.Tensor, dim int64, logarithm bool) *tensor.Tensor {
 	if logarithm {
-		return s.sub(given, s.mul(s.exp(result), s.sumOver(given, dim)))
+		return s.sub(given, s.mul(s.Exp(result), s.sumOver(given, dim)))
 	}
 	return s.mul(result, s.sub(given, s.sumOver(s.mul(given, result), dim)))
 }
@@ -78,7 +76,7 @@ func (s *steps) touched(grad, t *tensor.Tensor) *tensor.Tensor {
 	if !s.record {
 		return grad
 	}
-	return s.where(s.less(s.abs(t), s.int(0)), t, grad)
+	return s.Where(s.Lt(s.Abs(t), s.int(0)), t, grad)
 }
 
 // padGradient returns the gradient of a padding. With create_graph it depends on self in the graph, except for circular padding.

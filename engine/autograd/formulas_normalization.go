@@ -40,7 +40,7 @@ func (s *steps) channelsGradient(grad, self, mean, rstd, weight, givenMean, give
 	var made *tensor.Tensor
 	switch i {
 	case 3: // as that of a bias of -mean rstd weight
-		made = s.neg(s.mul(all[2], rstd))
+		made = s.Neg(s.mul(all[2], rstd))
 	case 4: // as that of the weight, which rstd is a factor of
 		made = s.div(all[1], rstd)
 	default:

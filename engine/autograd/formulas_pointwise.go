@@ -16,33 +16,14 @@ func (s *steps) zerosOf(l like) *tensor.Tensor {
 	return s.filled(0, l.dtype, l.device, l.sizes()...)
 }
 
-func (s *steps) eq(a, b *tensor.Tensor) *tensor.Tensor  { return s.Eq(a, b) }
-func (s *steps) abs(t *tensor.Tensor) *tensor.Tensor    { return s.Abs(t) }
-func (s *steps) sgn(t *tensor.Tensor) *tensor.Tensor    { return s.Sgn(t) }
-func (s *steps) log(t *tensor.Tensor) *tensor.Tensor    { return s.Log(t) }
-func (s *steps) pow(a, b *tensor.Tensor) *tensor.Tensor { return s.Pow(a, b) }
-
-func (s *steps) exp(t *tensor.Tensor) *tensor.Tensor { return s.Exp(t) }
-
-// where returns a where the condition holds and b elsewhere; cleared is zero where it holds, and t elsewhere.
-func (s *steps) where(condition, a, b *tensor.Tensor) *tensor.Tensor {
-	return s.Where(condition, a, b)
-}
-
 func (s *steps) cleared(t, condition *tensor.Tensor) *tensor.Tensor {
-	return s.where(condition, s.int(0), t)
+	return s.Where(condition, s.int(0), t)
 }
 
 // nonzero returns a divisor with 1 for its zeros, whose quotients are cleared: of the derivative of such a one 0/0 would be left.
-func (s *steps) nonzero(t, zero *tensor.Tensor) *tensor.Tensor { return s.where(zero, s.int(1), t) }
+func (s *steps) nonzero(t, zero *tensor.Tensor) *tensor.Tensor { return s.Where(zero, s.int(1), t) }
 
-func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.eq(t, s.int(0)) }
-
-func (s *steps) either(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.LogicalOr(a, b)
-}
-
-func (s *steps) both(a, b *tensor.Tensor) *tensor.Tensor { return s.LogicalAnd(a, b) }
+func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.Eq(t, s.int(0)) }
 
 // timesI returns t times the imaginary unit.
 func (s *steps) timesI(t *tensor.Tensor) *tensor.Tensor {
@@ -71,7 +52,7 @@ func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
 		return s.zerosLike(grad)
 	}
 	less := s.sub(exponent, s.int(1))
-	slope := s.binary('*', exponent, s.pow(self, less), right)
+	slope := s.binary('*', exponent, s.Pow(self, less), right)
 	slope = s.binary('*', grad, s.conj(slope), right)
 	return s.release(1, s.clearedOver(slope, s.consume(s.isZero(exponent))))
 }
@@ -82,19 +63,19 @@ func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tens
 	if self.IsWrappedNumber() || result.DType().IsComplex() { // real numbers below 0 have complex logarithms
 		base = s.cast(self, result.DType())
 	}
-	slope := s.mul(grad, s.conj(s.mul(result, s.log(base))))
-	return s.where(s.both(s.isZero(self), rising), s.int(0), slope)
+	slope := s.mul(grad, s.conj(s.mul(result, s.Log(base))))
+	return s.Where(s.LogicalAnd(s.isZero(self), rising), s.int(0), slope)
 }
 
 // logNormalGradient returns that of the logarithm of the normal distribution's function: its density over it. Both are too small for a float far
 // below 0, where erfcx is their quotient; erfcx is too large for one far above 0.
 func (s *steps) logNormalGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	above := s.Gt(self, s.int(0))
-	high, low := s.where(above, self, s.int(0)), s.where(above, s.int(0), self)
-	density := s.mul(s.exp(s.mul(s.mul(high, high), s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
+	high, low := s.Where(above, self, s.int(0)), s.Where(above, s.int(0), self)
+	density := s.mul(s.Exp(s.mul(s.mul(high, high), s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
 	upper := s.div(density, s.SpecialNdtr(high))
 	lower := s.div(s.float(math.Sqrt(2/math.Pi)), s.SpecialErfcx(s.mul(low, s.float(-math.Sqrt2/2))))
-	return s.mul(grad, s.where(above, upper, lower))
+	return s.mul(grad, s.Where(above, upper, lower))
 }
 
 // signGradient returns that of z/|z|.
@@ -102,7 +83,7 @@ func (s *steps) signGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
 	if !self.DType().IsComplex() {
 		return s.zerosLike(grad)
 	}
-	size := s.abs(self)
+	size := s.Abs(self)
 	zero := s.isZero(size)
 	slope := s.sub(s.div(grad, s.nonzero(size, zero)), s.mul(s.real(s.div(grad, s.nonzero(self, zero))), result))
 	return s.cleared(slope, zero)
@@ -112,7 +93,7 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	if !self.DType().IsComplex() {
 		return s.zerosLike(grad)
 	}
-	size := s.abs(self)
+	size := s.Abs(self)
 	zero := s.isZero(size)
 	size = s.nonzero(size, zero)
 	return s.cleared(s.mul(grad, s.div(s.timesI(self), s.mul(size, size))), zero)
@@ -121,21 +102,21 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 // sincGradient uses a power series near 0, where the difference of cos and sin cancels.
 func (s *steps) sincGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	angle := s.mul(self, s.float(math.Pi))
-	near := s.Lt(s.abs(angle), s.float(0.1))
+	near := s.Lt(s.Abs(angle), s.float(0.1))
 	square, series := s.mul(angle, angle), s.int(1)
 	for _, divisor := range []float64{54, 28, 10} {
 		series = s.sub(s.int(1), s.mul(s.div(square, s.float(divisor)), series))
 	}
 	series = s.mul(s.div(angle, s.float(-3)), series)
-	angle = s.where(near, s.int(1), angle)
+	angle = s.Where(near, s.int(1), angle)
 	slope := s.div(s.sub(s.Cos(angle), s.div(s.Sin(angle), angle)), angle)
-	return s.mul(grad, s.conj(s.mul(s.where(near, series, slope), s.float(math.Pi))))
+	return s.mul(grad, s.conj(s.mul(s.Where(near, series, slope), s.float(math.Pi))))
 }
 
 // atan2Slope is part / (self^2 + other^2), of which no square is taken, and part where both are 0.
 func (s *steps) atan2Slope(part, self, other *tensor.Tensor) *tensor.Tensor {
-	nowhere := s.both(s.isZero(self), s.isZero(other))
-	radius := s.Hypot(s.where(nowhere, s.int(1), self), other)
+	nowhere := s.LogicalAnd(s.isZero(self), s.isZero(other))
+	radius := s.Hypot(s.Where(nowhere, s.int(1), self), other)
 	return s.div(s.div(part, radius), radius)
 }
 
@@ -145,7 +126,7 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 	if eps != nil {
 		low, outside = *eps, s.int(0)
 	}
-	beyond := s.either(s.Lt(self, s.float(low)), s.Gt(self, s.float(1-low)))
+	beyond := s.LogicalOr(s.Lt(self, s.float(low)), s.Gt(self, s.float(1-low)))
 	return s.MaskedFill(slope, beyond, outside)
 }
 
@@ -153,20 +134,20 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 // their slopes are 1/2: of numbers so small that nothing is lost, and quotients of the least have no digits.
 func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *tensor.Tensor {
 	tiny := s.tiny(self, result)
-	slope := s.sub(zeroth, s.div(result, s.where(tiny, s.int(1), self)))
-	return s.mul(grad, s.where(tiny, s.float(0.5), slope))
+	slope := s.sub(zeroth, s.div(result, s.Where(tiny, s.int(1), self)))
+	return s.mul(grad, s.Where(tiny, s.float(0.5), slope))
 }
 
 func (s *steps) besselI1eGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
 	tiny := s.tiny(self, result)
-	self = s.where(tiny, s.int(1), self)
-	slope := s.sub(s.SpecialI0e(self), s.add(s.mul(result, s.sgn(self)), s.div(result, self)))
-	return s.mul(grad, s.where(tiny, s.float(0.5), slope))
+	self = s.Where(tiny, s.int(1), self)
+	slope := s.sub(s.SpecialI0e(self), s.add(s.mul(result, s.Sgn(self)), s.div(result, self)))
+	return s.mul(grad, s.Where(tiny, s.float(0.5), slope))
 }
 
 // tiny reports where elements are no larger than the result's distance from 1 to the next number.
 func (s *steps) tiny(self, result *tensor.Tensor) *tensor.Tensor {
-	return s.Le(s.abs(self), s.float(result.DType().Epsilon()))
+	return s.Le(s.Abs(self), s.float(result.DType().Epsilon()))
 }
 
 // lgammaSum returns the derivative of the logarithm of the multivariate gamma function.
@@ -187,7 +168,7 @@ func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 	off := s.Le(result, s.int(0))
 	if s.record {
-		return s.where(off, s.mul(result, s.int(0)), grad)
+		return s.Where(off, s.mul(result, s.int(0)), grad)
 	}
 	return s.release(1, s.clearedOver(grad, s.consume(off)))
 }
@@ -196,24 +177,21 @@ func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
 	switch {
 	case low.IsNone():
-		return s.only(grad, s.less(self, s.number(high)))
+		return s.only(grad, s.Lt(self, s.number(high)))
 	case high.IsNone():
-		return s.only(grad, s.greater(self, s.number(low)))
+		return s.only(grad, s.Gt(self, s.number(low)))
 	}
-	return s.only(grad, s.release(2, s.both(s.consume(s.greater(self, s.number(low))), s.consume(s.less(self, s.number(high))))))
+	return s.only(grad, s.release(2, s.LogicalAnd(s.consume(s.Gt(self, s.number(low))), s.consume(s.Lt(self, s.number(high))))))
 }
 
 // only returns t where condition is true and zero elsewhere. It consumes condition.
 func (s *steps) only(t, condition *tensor.Tensor) *tensor.Tensor {
-	return s.release(1, s.where(s.consume(condition), t, s.int(0)))
+	return s.release(1, s.Where(s.consume(condition), t, s.int(0)))
 }
-
-func (s *steps) less(a, b *tensor.Tensor) *tensor.Tensor    { return s.Lt(a, b) }
-func (s *steps) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Gt(a, b) }
 
 // shareEqual returns half of a gradient where two operands are equal, of which each gets as much, and all of it elsewhere.
 func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
-	return s.where(s.eq(a, b), s.div(grad, s.int(2)), grad)
+	return s.Where(s.Eq(a, b), s.div(grad, s.int(2)), grad)
 }
 
 // withinTensors, below and above return the gradients of self and of tensor limits: the operand that equals the result receives it, or both if they
@@ -221,38 +199,38 @@ func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
 func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case high == nil:
-		return s.cleared(s.shareEqual(grad, self, low), s.less(self, low))
+		return s.cleared(s.shareEqual(grad, self, low), s.Lt(self, low))
 	case low == nil:
-		return s.cleared(s.shareEqual(grad, self, high), s.greater(self, high))
+		return s.cleared(s.shareEqual(grad, self, high), s.Gt(self, high))
 	}
-	equalOne := s.both(s.Ne(s.eq(self, low), s.eq(self, high)), s.less(low, high))
-	return s.cleared(s.where(equalOne, s.div(grad, s.int(2)), grad), s.either(s.less(self, low), s.greater(self, high)))
+	equalOne := s.LogicalAnd(s.Ne(s.Eq(self, low), s.Eq(self, high)), s.Lt(low, high))
+	return s.cleared(s.Where(equalOne, s.div(grad, s.int(2)), grad), s.LogicalOr(s.Lt(self, low), s.Gt(self, high)))
 }
 
 func (s *steps) below(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	if high == nil {
-		return s.cleared(s.shareEqual(grad, self, low), s.greater(self, low))
+		return s.cleared(s.shareEqual(grad, self, low), s.Gt(self, low))
 	}
-	half := s.where(s.both(s.eq(self, low), s.less(low, high)), s.div(grad, s.int(2)), s.int(0))
-	return s.where(s.both(s.less(self, low), s.Le(low, high)), grad, half)
+	half := s.Where(s.LogicalAnd(s.Eq(self, low), s.Lt(low, high)), s.div(grad, s.int(2)), s.int(0))
+	return s.Where(s.LogicalAnd(s.Lt(self, low), s.Le(low, high)), grad, half)
 }
 
 func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	if low == nil {
-		return s.cleared(s.shareEqual(grad, self, high), s.less(self, high))
+		return s.cleared(s.shareEqual(grad, self, high), s.Lt(self, high))
 	}
-	half := s.where(s.both(s.eq(self, high), s.less(low, high)), s.div(grad, s.int(2)), s.int(0))
-	beyond := s.both(s.greater(self, high), s.Le(low, high))
-	return s.where(s.either(beyond, s.greater(low, high)), grad, half)
+	half := s.Where(s.LogicalAnd(s.Eq(self, high), s.Lt(low, high)), s.div(grad, s.int(2)), s.int(0))
+	beyond := s.LogicalAnd(s.Gt(self, high), s.Le(low, high))
+	return s.Where(s.LogicalOr(beyond, s.Gt(low, high)), grad, half)
 }
 
 // withinOne returns the gradient of self where one limit is a number or a tensor.
 func (s *steps) withinOne(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case low != nil && low.IsWrappedNumber():
-		return s.where(s.greater(self, low), grad, s.int(0))
+		return s.Where(s.Gt(self, low), grad, s.int(0))
 	case high != nil && high.IsWrappedNumber():
-		return s.where(s.less(self, high), grad, s.int(0))
+		return s.Where(s.Lt(self, high), grad, s.int(0))
 	}
 	return s.withinTensors(grad, self, low, high)
 }

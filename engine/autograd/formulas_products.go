@@ -129,7 +129,7 @@ func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tens
 	places := s.Reshape(s.ClampMin(place, s.int(0)), -1)
 	square := func(t *tensor.Tensor) *tensor.Tensor {
 		all := s.Reshape(s.IndexSelect(t, 0, places), n, n)
-		return s.cleared(all, s.eq(row, column))
+		return s.cleared(all, s.Eq(row, column))
 	}
 	return s.cdistGradient(square(grad), self, self, p, "donot_use_mm_for_euclid_dist", square(result))
 }
@@ -145,14 +145,14 @@ func (s *steps) distanceGradient(grad, x1, x2 *tensor.Tensor, p float64, result 
 	step := max(1, slab/(all/sizes[d]))
 	var pieces []*tensor.Tensor
 	for at := int64(0); at < sizes[d]; at += step {
-		some := func(t *tensor.Tensor) *tensor.Tensor { return s.part(t, int64(d), at, min(step, sizes[d]-at)) }
+		some := func(t *tensor.Tensor) *tensor.Tensor { return s.Narrow(t, int64(d), at, min(step, sizes[d]-at)) }
 		other := x2
 		if d < rows {
 			other = some(x2)
 		}
 		pieces = append(pieces, s.distanceGradient(some(grad), some(x1), other, p, some(result)))
 	}
-	return s.joined(int64(d), pieces...)
+	return s.Cat(pieces, int64(d))
 }
 
 func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
@@ -160,19 +160,19 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 	weights := grad
 	switch {
 	case p == 1:
-		slope = s.where(s.Isnan(slope), slope, s.sgn(slope))
+		slope = s.Where(s.Isnan(slope), slope, s.Sgn(slope))
 	case p == 2:
 		weights = s.weighed(grad, result, 1)
 	case math.IsInf(p, 0):
 		distance := s.Unsqueeze(result, -1)
 		none := s.Isnan(distance)
-		each := s.mul(s.Unsqueeze(weights, -1), s.where(none, distance, s.sgn(slope)))
-		return s.Sum(s.where(s.either(none, s.eq(s.abs(slope), distance)), each, s.int(0)), []int64{-2}, false)
+		each := s.mul(s.Unsqueeze(weights, -1), s.Where(none, distance, s.Sgn(slope)))
+		return s.Sum(s.Where(s.LogicalOr(none, s.Eq(s.Abs(slope), distance)), each, s.int(0)), []int64{-2}, false)
 	default:
 		weights = s.weighed(grad, result, p-1)
 		// The power of zero may have no derivative. Its factor is 0, so that any finite value serves.
-		lengths := s.where(s.isZero(slope), s.int(1), s.abs(slope))
-		slope = s.mul(s.sgn(slope), s.pow(lengths, s.float(p-1)))
+		lengths := s.Where(s.isZero(slope), s.int(1), s.Abs(slope))
+		slope = s.mul(s.Sgn(slope), s.Pow(lengths, s.float(p-1)))
 	}
 	return s.SqueezeDim(s.Matmul(s.Unsqueeze(weights, -2), slope), -2)
 }
@@ -182,7 +182,7 @@ func (s *steps) weighed(grad, distances *tensor.Tensor, power float64) *tensor.T
 	zero := s.isZero(distances)
 	divisor := s.nonzero(distances, zero)
 	if power != 1 {
-		divisor = s.used(divisor, s.pow(divisor, s.float(power)))
+		divisor = s.used(divisor, s.Pow(divisor, s.float(power)))
 	}
 	return s.release(1, s.clearedOver(s.binary('/', grad, divisor, right), s.consume(zero)))
 }

@@ -20,9 +20,9 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 		units := h.Sizes()[1]
 		turned := func(t *tensor.Tensor) *tensor.Tensor { return t }
 		if cells == "gru" { // which has the states' part of the last gate first
-			ofInputs, ofStates = s.part(slopes, 1, units, 3*units), s.part(slopes, 1, 0, 3*units)
+			ofInputs, ofStates = s.Narrow(slopes, 1, units, 3*units), s.Narrow(slopes, 1, 0, 3*units)
 			turned = func(t *tensor.Tensor) *tensor.Tensor {
-				return s.joined(0, s.part(t, 0, units, 2*units), s.part(t, 0, 0, units))
+				return s.Cat([]*tensor.Tensor{s.Narrow(t, 0, units, 2*units), s.Narrow(t, 0, 0, units)}, 0)
 			}
 		}
 		var ofWeight, ofBias *tensor.Tensor

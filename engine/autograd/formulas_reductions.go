@@ -55,9 +55,9 @@ func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim 
 	equal := s.inPieces(self, dtype.Bool, nil, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 		self, result := part(self), part(result)
 		if self.DType().IsComplex() {
-			return s.eq(self, result)
+			return s.Eq(self, result)
 		}
-		return s.either(s.eq(self, result), s.both(s.Isnan(self), s.Isnan(result)))
+		return s.LogicalOr(s.Eq(self, result), s.LogicalAnd(s.Isnan(self), s.Isnan(result)))
 	})
 	return s.distributed(grad, equal, dims)
 }
@@ -66,7 +66,7 @@ func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim 
 func (s *steps) sharedEqual(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
 	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
-	equal := s.eq(self, result)
+	equal := s.Eq(self, result)
 	return s.used(equal, s.distributed(grad, equal, dims))
 }
 
@@ -92,7 +92,7 @@ func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, lea
 // distributed divides a gradient among the elements of dims where a mask is set.
 func (s *steps) distributed(grad, mask *tensor.Tensor, dims []int64) *tensor.Tensor {
 	count := s.SumWith(mask, dims, true, grad.DType())
-	return s.binary('/', s.where(mask, grad, s.int(0)), count, left)
+	return s.binary('/', s.Where(mask, grad, s.int(0)), count, left)
 }
 
 // picked puts a gradient where the elements were picked from along a dimension.
@@ -152,22 +152,10 @@ func (s *steps) others(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	edge := slices.Clone(t.Sizes())
 	edge[d] = 1
 	ones := s.filled(1, t.DType(), t.Device(), edge...)
-	before := s.cumprodOver(s.joined(dim, ones, s.part(t, dim, 0, n-1)), dim)
-	behind := s.flipped(s.part(t, dim, 1, n-1), dim)
-	after := s.cumprodOver(s.used(behind, s.joined(dim, ones, behind)), dim)
-	return s.binary('*', before, s.used(after, s.flipped(after, dim)), left|right)
-}
-
-func (s *steps) part(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
-	return s.Narrow(t, dim, start, length)
-}
-
-func (s *steps) joined(dim int64, tensors ...*tensor.Tensor) *tensor.Tensor {
-	return s.Cat(tensors, dim)
-}
-
-func (s *steps) flipped(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.Flip(t, dim)
+	before := s.cumprodOver(s.Cat([]*tensor.Tensor{ones, s.Narrow(t, dim, 0, n-1)}, dim), dim)
+	behind := s.Flip(s.Narrow(t, dim, 1, n-1), dim)
+	after := s.cumprodOver(s.used(behind, s.Cat([]*tensor.Tensor{ones, behind}, dim)), dim)
+	return s.binary('*', before, s.used(after, s.Flip(after, dim)), left|right)
 }
 
 // reversedSum is for each element the sum from it to the end of dim. It uses t up.
@@ -175,8 +163,8 @@ func (s *steps) reversedSum(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	if t.Dim() == 0 || t.Numel() <= 1 {
 		return t
 	}
-	sums := s.cumsumOver(s.used(t, s.flipped(t, dim)), dim)
-	return s.used(sums, s.flipped(sums, dim))
+	sums := s.cumsumOver(s.used(t, s.Flip(t, dim)), dim)
+	return s.used(sums, s.Flip(sums, dim))
 }
 
 func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
@@ -196,17 +184,17 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 	pieces := make([]*tensor.Tensor, n)
 	for k := range n {
 		// The products without element k, from k on: the elements before it times the products of the elements after it.
-		before := s.Prod(s.part(self, dim, 0, k), ops.Int(dim), true)
+		before := s.Prod(s.Narrow(self, dim, 0, k), ops.Int(dim), true)
 		without := before
 		if k < n-1 {
-			after := s.Cumprod(s.part(self, dim, k+1, n-k-1), dim)
+			after := s.Cumprod(s.Narrow(self, dim, k+1, n-k-1), dim)
 			after = s.binary('*', before, after, right)
-			without = s.used(after, s.joined(dim, before, after))
+			without = s.used(after, s.Cat([]*tensor.Tensor{before, after}, dim))
 		}
-		terms := s.binary('*', s.part(grad, dim, k, n-k), s.conj(without), right)
+		terms := s.binary('*', s.Narrow(grad, dim, k, n-k), s.conj(without), right)
 		pieces[k] = s.used(terms, s.sumOver(terms, dim))
 	}
-	return s.joined(dim, pieces...)
+	return s.Cat(pieces, dim)
 }
 
 // cumprodWithZeros is cumprodGradient in linear time, if it is not to be differentiated itself. Up to the first zero of a row nothing is divided by
@@ -214,12 +202,12 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	one, zero := s.int(1), s.isZero(self)
 	zeros := s.Cumsum(zero, dim)
-	first := s.both(zero, s.eq(zeros, one))
+	first := s.LogicalAnd(zero, s.Eq(zeros, one))
 	none, nothing := s.isZero(zeros), s.int(0)
-	beyond := s.Cumprod(s.where(first, one, self), dim)
-	before := s.div(s.reversedSum(s.where(none, s.mul(grad, s.conj(result)), nothing), dim), s.conj(s.where(zero, one, self)))
-	at := s.reversedSum(s.where(s.eq(zeros, one), s.mul(grad, s.conj(beyond)), nothing), dim)
-	return s.where(none, before, s.where(first, at, nothing))
+	beyond := s.Cumprod(s.Where(first, one, self), dim)
+	before := s.div(s.reversedSum(s.Where(none, s.mul(grad, s.conj(result)), nothing), dim), s.conj(s.Where(zero, one, self)))
+	at := s.reversedSum(s.Where(s.Eq(zeros, one), s.mul(grad, s.conj(beyond)), nothing), dim)
+	return s.Where(none, before, s.Where(first, at, nothing))
 }
 
 // logcumsumexpGradient computes with logarithms, of positive and negative gradients separately. Elements without a logarithm become so small that
@@ -235,24 +223,24 @@ func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int6
 
 func (s *steps) logcumsumexpSlope(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	back := func(logs *tensor.Tensor) *tensor.Tensor {
-		sums := s.Logcumsumexp(s.flipped(s.sub(logs, s.conj(result)), dim), dim)
-		return s.exp(s.add(s.flipped(sums, dim), s.conj(self)))
+		sums := s.Logcumsumexp(s.Flip(s.sub(logs, s.conj(result)), dim), dim)
+		return s.Exp(s.add(s.Flip(sums, dim), s.conj(self)))
 	}
 	zero, one, nothing := s.isZero(grad), s.int(1), s.float(-1e4)
 	var made *tensor.Tensor
 	if grad.DType().IsComplex() {
-		made = back(s.where(zero, nothing, s.log(s.where(zero, one, grad))))
+		made = back(s.Where(zero, nothing, s.Log(s.Where(zero, one, grad))))
 	} else {
-		logs := s.log(s.where(zero, one, s.abs(grad)))
-		positive := s.where(s.Gt(grad, s.int(0)), logs, nothing)
-		negative := s.where(s.Lt(grad, s.int(0)), logs, nothing)
+		logs := s.Log(s.Where(zero, one, s.Abs(grad)))
+		positive := s.Where(s.Gt(grad, s.int(0)), logs, nothing)
+		negative := s.Where(s.Lt(grad, s.int(0)), logs, nothing)
 		made = s.sub(back(positive), back(negative))
 	}
 	if !s.C.Recording() || !grad.SlopeWanted() {
 		return made
 	}
-	more := back(s.where(zero, s.Log1p(s.where(zero, grad, s.int(0))), nothing))
-	return s.add(made, s.sub(more, back(s.where(zero, s.int(0), nothing))))
+	more := back(s.Where(zero, s.Log1p(s.Where(zero, grad, s.int(0))), nothing))
+	return s.add(made, s.sub(more, back(s.Where(zero, s.int(0), nothing))))
 }
 
 func (s *steps) logsumexpGradient(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
@@ -276,7 +264,7 @@ func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correc
 	grad = s.restore(grad, self.Sizes(), dims, keepdim)
 	apart := s.sub(self, s.Mean(self, dims, true))
 	if freedom <= 0 {
-		return s.mul(grad, s.where(s.isZero(apart), s.float(math.NaN()), s.float(math.Inf(1))))
+		return s.mul(grad, s.Where(s.isZero(apart), s.float(math.NaN()), s.float(math.Inf(1))))
 	}
 	return s.binary('*', grad, s.binary('*', apart, s.float(2/freedom), left), right)
 }
@@ -292,12 +280,12 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 	case p == 0:
 		return s.zerosLike(self)
 	case p == 1:
-		return s.binary('*', s.sgn(self), grad, left)
+		return s.binary('*', s.Sgn(self), grad, left)
 	case p == 2:
 		return s.binary('*', grad, s.release(1, s.clearedOver(s.div(self, result), s.consume(s.isZero(result)))), right)
 	case math.IsInf(p, 0):
-		share := s.shared(grad, s.abs(self), result, dims, true)
-		return s.binary('*', share, s.sgn(self), left|right)
+		share := s.shared(grad, s.Abs(self), result, dims, true)
+		return s.binary('*', share, s.Sgn(self), left|right)
 	}
 	return s.inPieces(self, self.DType(), nil, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 		return s.normSlope(part(grad), part(self), part(result), p)
@@ -307,13 +295,13 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 // normSlope is normGradient for orders that have no simpler one.
 func (s *steps) normSlope(grad, self, result *tensor.Tensor, p float64) *tensor.Tensor {
 	if p < 1 {
-		slope := s.cleared(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), s.isZero(self))
-		return s.mul(slope, s.mul(grad, s.pow(result, s.float(1-p))))
+		slope := s.cleared(s.mul(s.Sgn(self), s.Pow(s.Abs(self), s.float(p-1))), s.isZero(self))
+		return s.mul(slope, s.mul(grad, s.Pow(result, s.float(1-p))))
 	}
 	zero := s.isZero(result)
-	scale := s.cleared(s.div(grad, s.pow(s.nonzero(result, zero), s.float(p-1))), zero)
+	scale := s.cleared(s.div(grad, s.Pow(s.nonzero(result, zero), s.float(p-1))), zero)
 	if p < 2 {
-		return s.mul(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), scale)
+		return s.mul(s.mul(s.Sgn(self), s.Pow(s.Abs(self), s.float(p-1))), scale)
 	}
-	return s.mul(s.mul(self, s.pow(s.abs(self), s.float(p-2))), scale)
+	return s.mul(s.mul(self, s.Pow(s.Abs(self), s.float(p-2))), scale)
 }

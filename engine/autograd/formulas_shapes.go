@@ -29,7 +29,7 @@ func (s *steps) catted(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tens
 	if len(sizes[i]) != grad.Dim() {
 		return s.filled(0, grad.DType(), grad.Device(), sizes[i]...)
 	}
-	return s.part(grad, dim, s.starts[i], sizes[i][d])
+	return s.Narrow(grad, dim, s.starts[i], sizes[i][d])
 }
 
 func (s *steps) repeatGradient(grad *tensor.Tensor, repeats, sizes []int64) *tensor.Tensor {
@@ -170,7 +170,7 @@ func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Ten
 		row, column = row+rows, column+columns
 	}
 	rows, columns := matrix(sizes[i])
-	return s.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])...)
+	return s.Reshape(s.Narrow(s.Narrow(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])...)
 }
 
 // rolledBack returns the gradient of roll.

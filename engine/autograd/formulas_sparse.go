@@ -16,7 +16,7 @@ func (s *steps) pick(t, index *tensor.Tensor) *tensor.Tensor {
 func (s *steps) lengths(compressed *tensor.Tensor) *tensor.Tensor {
 	compressed = s.cast(compressed, dtype.Int64)
 	n := compressed.Numel() - 1
-	return s.sub(s.part(compressed, 0, 1, n), s.part(compressed, 0, 0, n))
+	return s.sub(s.Narrow(compressed, 0, 1, n), s.Narrow(compressed, 0, 0, n))
 }
 
 // repeated has each number i counts[i] times.

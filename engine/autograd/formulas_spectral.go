@@ -50,8 +50,8 @@ func (s *steps) counts(half *tensor.Tensor, dim int, n int64, by float64) *tenso
 // signalPadGradient adds the gradients of the padding of a signal to those of the elements that it was copied from.
 func (s *steps) signalPadGradient(grad, self *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
 	n := self.Sizes()[self.Dim()-1]
-	first, last := s.part(grad, -1, 0, before), s.part(grad, -1, before+n, after)
-	total := s.part(grad, -1, before, n)
+	first, last := s.Narrow(grad, -1, 0, before), s.Narrow(grad, -1, before+n, after)
+	total := s.Narrow(grad, -1, before, n)
 	more := func(t *tensor.Tensor, start int64) {
 		pad := []int64{start, n - start - t.Sizes()[t.Dim()-1]}
 		total = s.add(total, s.ConstantPadNd(t, pad, dtype.IntScalar(0)))
@@ -65,8 +65,8 @@ func (s *steps) signalPadGradient(grad, self *tensor.Tensor, before, after int64
 		more(last, 0)
 		return total
 	case "reflect":
-		more(s.flipped(first, -1), 1)
-		more(s.flipped(last, -1), n-1-after)
+		more(s.Flip(first, -1), 1)
+		more(s.Flip(last, -1), n-1-after)
 	case "replicate":
 		more(sum(first), 0)
 		more(sum(last), n-1)

@@ -3532,7 +3532,7 @@ func recordLyapunov(c dispatch.Context, h, g *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.release(1, s.lyapunovGradient(s.consume(s.take(0)), s.saved(h_), s.saved(result_)))
 			}
-			return s.release(1, s.lyapunovOf(s.saved(h_), s.consume(s.take(0))))
+			return s.release(1, s.Track(s.C.Lyapunov(s.saved(h_), s.consume(s.take(0)))))
 		}
 	}
 	return
@@ -5056,7 +5056,7 @@ func recordNnSoftplusGradient(c dispatch.Context, given, self *tensor.Tensor, be
 		return
 	}
 	return compose(c, "nn.softplus_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
-		return s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.sigmoid(s.consume(s.mul(self, s.float(beta))))), right)))))
+		return s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.Track(s.C.Sigmoid(nil, s.consume(s.mul(self, s.float(beta)))))), right)))))
 	})
 }
 
@@ -5563,7 +5563,7 @@ func recordNnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Ten
 			case 0:
 				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Track(s.C.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
 			}
-			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Track(s.C.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Track(s.C.Log(nil, s.saved(self_))), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Track(s.C.Log1p(nil, s.consume(s.Neg(s.saved(self_)))))), s.Track(s.C.Log(nil, s.saved(self_))), left|right)), left|right)
 		}
 	}
 	return

@@ -296,7 +296,6 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 // both returns whether two operands are wrapped numbers, whose result is computed as a scalar, without rounding to a dtype.
 func both(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
 
-func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.Neg(a) }
 
 func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {

@@ -119,7 +119,7 @@ func (s *steps) cumprodOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
 	out := s.reusable(t, condition)
 	if out == nil {
-		return s.used(t, s.where(condition, s.int(0), t))
+		return s.used(t, s.Where(condition, s.int(0), t))
 	}
 	return s.written(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.MaskedFill(out, t, condition, s.int(0)) })
 }

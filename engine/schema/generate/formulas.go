@@ -291,7 +291,7 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 		return expression{fmt.Sprintf("s.cond(%s, func() *tensor.Tensor { return %s }, func() *tensor.Tensor { return %s })", test,
 			k.as(then, tensorType), k.as(otherwise, tensorType)), tensorType, then.temporary && otherwise.temporary}
 	}
-	if h := k.helpers[schema.Camel(name, false)]; h != nil && !slices.Contains(shorthands, name) && (len(args) == len(h.params) || k.ops[name] == nil) {
+	if h := k.helpers[schema.Camel(name, false)]; h != nil && (len(args) == len(h.params) || k.ops[name] == nil) {
 		if len(args) != len(h.params) {
 			k.wrong("%s takes %d arguments, not %d", name, len(h.params), len(args))
 		}
@@ -337,9 +337,6 @@ func (k *compiler) written(f *function, first expression, args []ast.Expr, param
 	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.%s(out, t, %s) })", first.code, f.name, code)
 	return expression{handOver(over, step), tensorType, true}
 }
-
-// shorthands are methods of steps that only call the operator of that name, which formulas call directly: the result is new.
-var shorthands = []string{"abs", "eq", "exp", "log", "pow", "sgn", "where"}
 
 // handOver is code that is handed some operands.
 func handOver(operands int, code string) string {
@@ -420,7 +417,7 @@ func (k *compiler) unary(op token.Token, x expression) expression {
 		if x.temporary {
 			return expression{"s.negOver(" + x.code + ")", tensorType, true}
 		}
-		return expression{"s.neg(" + x.code + ")", tensorType, true}
+		return expression{"s.Neg(" + x.code + ")", tensorType, true}
 	case x.typ == scalarType:
 		return plain("arith('-', dtype.IntScalar(0), "+x.code+")", scalarType)
 	}
