@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -72,7 +73,7 @@ func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, t
 		ones := factors
 		factors = s.MaskedScatter(ones, low, drawn)
 	}
-	return s.result(out, s.Mul(self, factors))
+	return build.WriteResult(s.Builder, out, s.Mul(self, factors))
 }
 
 // asElement returns a number as an element of t has it.
@@ -104,7 +105,7 @@ func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (_ *tensor.Tensor
 	d := self.DType()
 	// The product is rounded to 16 bits, and no factor before it.
 	gate := s.Sigmoid(s.CastTo(s.Narrow(self, int64(at), n/2, n/2), d.Compute()))
-	return s.result(nil, s.CastTo(s.Mul(s.Narrow(self, int64(at), 0, n/2), gate), d))
+	return build.WriteResult(s.Builder, nil, s.CastTo(s.Mul(s.Narrow(self, int64(at), 0, n/2), gate), d))
 }
 
 // NnSoftmin computes softmax(-self).
@@ -128,10 +129,10 @@ func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard 
 	logits := s.Div(s.Add(self, noise), s.FloatNumber(tau))
 	soft := s.Softmax(logits, dim, dtype.None)
 	if !hard {
-		return s.result(nil, soft)
+		return build.WriteResult(s.Builder, nil, soft)
 	}
 	index := s.Argmax(soft, ops.Int(dim), true)
 	zeros := s.ZerosLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
 	one := s.ScatterValue(zeros, dim, index, dtype.IntScalar(1))
-	return s.result(nil, s.Add(s.Sub(one, s.Detach(soft)), soft))
+	return build.WriteResult(s.Builder, nil, s.Add(s.Sub(one, s.Detach(soft)), soft))
 }

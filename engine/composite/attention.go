@@ -51,7 +51,7 @@ func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tenso
 	if a.grouped {
 		result = a.Flatten(result, -4, -3)
 	}
-	return a.result(nil, a.CastTo(result, q.DType()))
+	return build.WriteResult(a.Builder, nil, a.CastTo(result, q.DType()))
 }
 
 // check returns an error for operands that do not fit each other.

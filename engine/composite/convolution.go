@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -69,7 +70,7 @@ func ConvTbc(c dispatch.Context, self, weight, bias *tensor.Tensor, pad int64) (
 	signals, kernels := s.ReorderDims(self, 1, 2, 0), s.ReorderDims(weight, 2, 1, 0)
 	one := []int64{1}
 	made := s.Conv1d(signals, kernels, bias, one, []int64{pad}, one, 1)
-	return s.result(nil, s.AsContiguous(s.ReorderDims(made, 2, 0, 1)))
+	return build.WriteResult(s.Builder, nil, s.AsContiguous(s.ReorderDims(made, 2, 0, 1)))
 }
 
 // convolution holds the arguments of a convolution in n dimensions.
@@ -124,7 +125,7 @@ func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tens
 	if alone {
 		made = s.SqueezeDim(made, 0)
 	}
-	return s.result(nil, made)
+	return build.WriteResult(s.Builder, nil, made)
 }
 
 func (v *convolution) wrong(format string, a ...any) error {

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -19,7 +20,7 @@ func copyOf(c dispatch.Context, op string, out, view *tensor.Tensor, failed erro
 	s.Track(view, failed)
 	if out != nil {
 		s.CheckStrided(view, out)
-		return s.result(out, view)
+		return build.WriteResult(s.Builder, out, view)
 	}
 	return s.ReturnNew(c.Clone(view, rowMajor(view)))
 }

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
@@ -72,7 +73,7 @@ func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aw
 		d, err = c.ResultType(self, aweights)
 		s.Check(err)
 	}
-	return s.result(nil, s.rounded(result, d))
+	return build.WriteResult(s.Builder, nil, s.rounded(result, d))
 }
 
 // weights checks and multiplies the two kinds of weights; nil when there are none.
@@ -121,14 +122,14 @@ func Corrcoef(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err er
 	wide := s.wideEnough(self)
 	matrix := s.Cov(wide)
 	if matrix.Dim() == 0 {
-		return s.result(nil, s.rounded(s.Div(matrix, matrix), self.DType()))
+		return build.WriteResult(s.Builder, nil, s.rounded(s.Div(matrix, matrix), self.DType()))
 	}
 	variances := s.Diagonal(matrix, 0, 0, 1)
 	if matrix.DType().IsComplex() {
 		variances = s.Real(variances)
 	}
 	spread := s.Sqrt(variances)
-	return s.result(nil, s.rounded(s.bounded(s.Div(s.Div(matrix, s.Unsqueeze(spread, 1)), s.Unsqueeze(spread, 0))), self.DType()))
+	return build.WriteResult(s.Builder, nil, s.rounded(s.bounded(s.Div(s.Div(matrix, s.Unsqueeze(spread, 1)), s.Unsqueeze(spread, 0))), self.DType()))
 }
 
 // bounded returns t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.

@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -38,12 +39,12 @@ func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, a
 	size := t.Sizes()[at]
 	n = min(n, size)
 	if n == 0 {
-		return s.result(out, s.CloneWith(t, shape.Preserve))
+		return build.WriteResult(s.Builder, out, s.CloneWith(t, shape.Preserve))
 	}
 	if t.Numel() == 0 { // the result of n differences of an empty tensor is empty
 		sizes := slices.Clone(t.Sizes())
 		sizes[at] = size - n
-		return s.castTo(out, s.EmptyBeside(t, t.DType(), sizes...))
+		return build.WriteResultCast(s.Builder, out, s.EmptyBeside(t, t.DType(), sizes...))
 	}
 	for range n {
 		size--
@@ -58,7 +59,7 @@ func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, a
 			t = s.Sub(hi, lo)
 		}
 	}
-	return s.castTo(out, t)
+	return build.WriteResultCast(s.Builder, out, t)
 }
 
 // joined has the given tensors, nil ones left out, behind one another along dim.
@@ -127,7 +128,7 @@ func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scal
 		// As in PyTorch: all values less half of the outer ones.
 		outer := s.Add(s.Select(y, int64(at), 0), s.Select(y, int64(at), n-1))
 		inner := s.Sub(s.Sum(y, []int64{int64(at)}, false), s.Mul(outer, s.FloatNumber(0.5)))
-		return s.result(nil, s.Mul(inner, s.Number(dx)))
+		return build.WriteResult(s.Builder, nil, s.Mul(inner, s.Number(dx)))
 	}
 	m := max(n-1, 0)
 	pairs := s.Add(s.Narrow(y, int64(at), min(1, n), m), s.Narrow(y, int64(at), 0, m))
@@ -142,11 +143,11 @@ func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scal
 	if cumulative {
 		total := s.Cumsum(pairs, int64(at))
 		if steps != nil {
-			return s.result(nil, s.Div(total, s.FloatNumber(2)))
+			return build.WriteResult(s.Builder, nil, s.Div(total, s.FloatNumber(2)))
 		}
-		return s.result(nil, s.Mul(total, s.Number(half)))
+		return build.WriteResult(s.Builder, nil, s.Mul(total, s.Number(half)))
 	}
-	return s.result(nil, s.Div(s.Sum(pairs, []int64{int64(at)}, false), s.FloatNumber(2)))
+	return build.WriteResult(s.Builder, nil, s.Div(s.Sum(pairs, []int64{int64(at)}, false), s.FloatNumber(2)))
 }
 
 // spacing returns the distances between the points x, in the dimensions of y.
@@ -226,7 +227,7 @@ func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (_ 
 		s.CheckWritten(c.Sub(part, part, less, dtype.IntScalar(1)))
 		s.Drop(less)
 	}
-	return s.result(out, made)
+	return build.WriteResult(s.Builder, out, made)
 }
 
 // Trace returns the sum of a matrix's diagonal.
@@ -239,7 +240,7 @@ func Trace(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error
 	}
 	s := newScope(c, "trace")
 	defer s.Close(&err)
-	return s.result(nil, s.Sum(s.Diagonal(self, 0, 0, 1), nil, false))
+	return build.WriteResult(s.Builder, nil, s.Sum(s.Diagonal(self, 0, 0, 1), nil, false))
 }
 
 // Dist returns the p-norm of self - other.

@@ -3,6 +3,7 @@ package composite
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/random"
@@ -44,7 +45,7 @@ func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 	s := newScope(c, k.op)
 	defer s.Close(&err)
 	if p == 1 {
-		return s.result(out, s.Mul(self, s.ZerosBeside(self, d.ToReal())))
+		return build.WriteResult(s.Builder, out, s.Mul(self, s.ZerosBeside(self, d.ToReal())))
 	}
 	transformed := c.Level() != nil
 	like, format := self, shape.Preserve
@@ -63,12 +64,12 @@ func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 		s.FillBernoulliWith(noise, 1-p, g)
 	}
 	if !k.alpha {
-		return s.result(out, s.Mul(self, s.Div(noise, s.FloatNumber(1-p))))
+		return build.WriteResult(s.Builder, out, s.Mul(self, s.Div(noise, s.FloatNumber(1-p))))
 	}
 	const low = 1.7580993408473766 // -selu(-infinity)
 	a := 1 / math.Sqrt((low*low*p+1)*(1-p))
 	moved := s.Add(s.Mul(s.Sub(noise, s.FloatNumber(1)), s.FloatNumber(low*a)), s.FloatNumber(low*a*p))
-	return s.result(out, s.Add(s.Mul(self, s.Mul(noise, s.FloatNumber(a))), moved))
+	return build.WriteResult(s.Builder, out, s.Add(s.Mul(self, s.Mul(noise, s.FloatNumber(a))), moved))
 }
 
 // Dropout leaves elements out, and scales the others up.
@@ -120,5 +121,5 @@ func dropImage(c dispatch.Context, op string, out, self *tensor.Tensor, p float6
 	defer s.Close(&err)
 	batch := s.Unsqueeze(self, 0)
 	dropped := s.Track(k.drop(c, nil, batch, p, training, g))
-	return s.result(out, s.SqueezeDim(dropped, 0))
+	return build.WriteResult(s.Builder, out, s.SqueezeDim(dropped, 0))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
@@ -270,7 +271,7 @@ func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (_ *tens
 		}
 		made = s.Permute(made, order...)
 	}
-	r, err := s.result(nil, made)
+	r, err := build.WriteResult(s.Builder, nil, made)
 	if err == nil && names != nil {
 		r.SetNames(names)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -316,7 +317,7 @@ func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, ma
 	s.Track(owners, err)
 	s.Track(sizes, nil)
 	s.Track(rows, nil)
-	return s.result(nil, s.Track(output, nil))
+	return build.WriteResult(s.Builder, nil, s.Track(output, nil))
 }
 
 // NnBag returns a product of a sparse matrix.

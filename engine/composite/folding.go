@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -20,7 +21,7 @@ func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding
 	}
 	made := p.NnColumns(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation...)
 	made = p.AsShape(made, slices.Concat(made.Sizes()[:2], []int64{shape.Product(p.sizes)})...)
-	return p.result(nil, p.alone(self, made))
+	return build.WriteResult(p.Builder, nil, p.alone(self, made))
 }
 
 // NnFold adds columns up to images.
@@ -59,7 +60,7 @@ func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, pa
 	if dim == 2 {
 		made = p.SqueezeDim(made, 0)
 	}
-	return p.result(nil, made)
+	return build.WriteResult(p.Builder, nil, made)
 }
 
 // blocks finds how many windows there are along each dimension.

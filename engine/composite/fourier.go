@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -180,7 +181,7 @@ func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		t = f.CastTo(t, d)
 	}
-	return f.result(f.out, t)
+	return build.WriteResult(f.Builder, f.out, t)
 }
 
 // complex transforms complex numbers, and real ones along several dimensions.

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -236,5 +237,5 @@ func frequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d f
 	for _, r := range ranges {
 		parts = append(parts, s.ArangeStartWith(dtype.IntScalar(r[0]), dtype.IntScalar(r[1]), dt, layout, dev))
 	}
-	return s.result(out, s.Mul(s.Cat(parts, 0), s.FloatNumber(1/(float64(n)*d))))
+	return build.WriteResult(s.Builder, out, s.Mul(s.Cat(parts, 0), s.FloatNumber(1/(float64(n)*d))))
 }

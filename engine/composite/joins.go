@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -31,7 +32,7 @@ func Atleast3d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) 
 func atLeast(c dispatch.Context, op string, self *tensor.Tensor, dims int) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
 	defer s.Close(&err)
-	return s.result(nil, s.atLeast(self, dims))
+	return build.WriteResult(s.Builder, nil, s.atLeast(self, dims))
 }
 
 // atLeast views t with at least 1, 2 or 3 dimensions.
@@ -239,5 +240,5 @@ func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (_ *tensor.Tensor, 
 		s.Copy(s.Narrow(s.Narrow(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t, false)
 		row, column = row+t.Sizes()[0], column+t.Sizes()[1]
 	}
-	return s.result(nil, whole)
+	return build.WriteResult(s.Builder, nil, whole)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -172,7 +173,7 @@ func LinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.
 	defer s.Close(&err)
 	values, vectors := s.spectrum(s.wideEnough(self))
 	roots := s.Sqrt(s.Relu(values))
-	return s.result(out, s.CastTo(s.scaledBack(vectors, roots), self.DType()))
+	return build.WriteResult(s.Builder, out, s.CastTo(s.scaledBack(vectors, roots), self.DType()))
 }
 
 // Lyapunov returns the X of H X + X H = G for a Hermitian H without negative eigenvalues.
@@ -193,7 +194,7 @@ func Lyapunov(c dispatch.Context, h, g *tensor.Tensor) (_ *tensor.Tensor, err er
 	sums := s.Add(s.Unsqueeze(values, -1), s.Unsqueeze(values, -2))
 	inner := s.matmul(s.matmul(s.adjoint(vectors), g), vectors)
 	parts := s.Where(s.greater(sums, s.FloatNumber(0)), s.Div(inner, sums), s.FloatNumber(0))
-	return s.result(nil, s.CastTo(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
+	return build.WriteResult(s.Builder, nil, s.CastTo(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
 }
 
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.

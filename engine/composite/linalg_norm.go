@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -118,14 +119,14 @@ func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Sc
 	if err := ops.RealOrder(s.Op, ord); err != nil {
 		return nil, err
 	}
-	return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, dim, keepdim, d))
+	return build.WriteResult(s.Builder, out, s.matrixNorm(self, order{p: ord.Float()}, dim, keepdim, d))
 }
 
 // LinalgMatrixNormStrOrd is LinalgMatrixNorm for norms with names.
 func LinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "linalg.matrix_norm")
 	defer s.Close(&err)
-	return s.result(out, s.matrixNorm(self, order{name: ord}, dim, keepdim, d))
+	return build.WriteResult(s.Builder, out, s.matrixNorm(self, order{name: ord}, dim, keepdim, d))
 }
 
 // LinalgNorm computes a norm of vectors or matrices, by the number of dimensions.
@@ -137,7 +138,7 @@ func LinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, 
 		return nil, status.Runtimef("%s: dim must be one or two dimensions, got %v", op, dim)
 	}
 	if ord.IsNone() {
-		return s.result(out, s.vectorNorm(self, 2, dim, keepdim, d))
+		return build.WriteResult(s.Builder, out, s.vectorNorm(self, 2, dim, keepdim, d))
 	}
 	if err := ops.RealOrder(op, ord); err != nil {
 		return nil, err
@@ -150,9 +151,9 @@ func LinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, 
 	case count > 2, dim == nil && count == 0:
 		return nil, status.Runtimef("%s: without dim, ord is for tensors of one or two dimensions, but the shape is %v", op, self.Sizes())
 	case count == 2:
-		return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, matrixDims(dim), keepdim, d))
+		return build.WriteResult(s.Builder, out, s.matrixNorm(self, order{p: ord.Float()}, matrixDims(dim), keepdim, d))
 	}
-	return s.result(out, s.vectorNorm(self, ord.Float(), dim, keepdim, d))
+	return build.WriteResult(s.Builder, out, s.vectorNorm(self, ord.Float(), dim, keepdim, d))
 }
 
 // matrixDims are dimensions, or those of a tensor of two.
@@ -171,7 +172,7 @@ func LinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, 
 	}
 	s := newScope(c, op)
 	defer s.Close(&err)
-	return s.result(out, s.matrixNorm(self, order{name: ord}, matrixDims(dim), keepdim, d))
+	return build.WriteResult(s.Builder, out, s.matrixNorm(self, order{name: ord}, matrixDims(dim), keepdim, d))
 }
 
 // NormName returns the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
@@ -187,7 +188,7 @@ func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int6
 	s.Check(ops.CheckWord(s.Op, "p", p, "fro", "nuc"))
 	made := s.matrixNorm(self, order{name: p}, dim, keepdim, d)
 	s.Check(tensoriter.SameDType(s.Op, out, made.DType()))
-	return s.result(out, made)
+	return build.WriteResult(s.Builder, out, made)
 }
 
 // FrobeniusNorm returns the root of the sum of squares over up to two dimensions, or of all elements.
@@ -201,14 +202,14 @@ func FrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, ke
 	if len(dim) == 0 {
 		dim = nil
 	}
-	return s.result(out, s.vectorNorm(self, 2, dim, keepdim, dtype.None))
+	return build.WriteResult(s.Builder, out, s.vectorNorm(self, 2, dim, keepdim, dtype.None))
 }
 
 // NuclearNorm returns the sum of the singular values of the matrices in two dimensions.
 func NuclearNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nuclear_norm")
 	defer s.Close(&err)
-	return s.result(out, s.matrixNorm(self, order{name: "nuc"}, dim, keepdim, dtype.None))
+	return build.WriteResult(s.Builder, out, s.matrixNorm(self, order{name: "nuc"}, dim, keepdim, dtype.None))
 }
 
 // LinalgCond returns the condition number of matrices.
@@ -441,12 +442,12 @@ func LinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (_ *tensor.Te
 	d := x.DType().Summed()
 	sizes := x.Sizes()
 	if columns == 0 {
-		return s.result(nil, s.ZerosBeside(x, d, shape.Append(sizes, 0)...))
+		return build.WriteResult(s.Builder, nil, s.ZerosBeside(x, d, shape.Append(sizes, 0)...))
 	}
 	first := s.OnesBeside(x, d, shape.Append(sizes, 1)...)
 	factors := s.Expand(s.Unsqueeze(s.CastTo(x, d), -1), shape.Append(sizes, columns-1)...)
 	all := s.Cat([]*tensor.Tensor{first, factors}, int64(x.Dim()))
-	return s.result(nil, s.Cumprod(all, -1))
+	return build.WriteResult(s.Builder, nil, s.Cumprod(all, -1))
 }
 
 // productsFirst reports whether sums of products in dtype d, over `all` elements in sums of `length`, take less time as an elementwise product in
@@ -482,11 +483,11 @@ func LinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (_ *t
 	all, adjacent := left.Numel(), left.Strides()[at] == 1 && right.Strides()[at] == 1
 	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && productsFirst(d, all, sizes[at], adjacent) {
 		products := s.Mul(left, right)
-		return s.result(out, s.SumWith(products, []int64{int64(at)}, false, d))
+		return build.WriteResult(s.Builder, out, s.SumWith(products, []int64{int64(at)}, false, d))
 	}
 	move := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Movedim(t, int64(at), -1)
 	}
 	product := s.matmul(s.Unsqueeze(move(left), -2), s.Unsqueeze(move(right), -1))
-	return s.result(out, s.Select(s.Select(product, -1, 0), -1, 0))
+	return build.WriteResult(s.Builder, out, s.Select(s.Select(product, -1, 0), -1, 0))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -161,9 +162,9 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (_
 		}
 	}
 	if n == 0 || n == 1 { // a copy, in PyTorch too
-		return s.castTo(out, s.CastTo(power, self.DType()))
+		return build.WriteResultCast(s.Builder, out, s.CastTo(power, self.DType()))
 	}
-	return s.result(out, s.CastTo(power, self.DType()))
+	return build.WriteResult(s.Builder, out, s.CastTo(power, self.DType()))
 }
 
 // The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision
@@ -188,7 +189,7 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor,
 	s := newScope(c, op)
 	defer s.Close(&err)
 	if self.Numel() == 0 {
-		return s.result(nil, s.copied(self))
+		return build.WriteResult(s.Builder, nil, s.copied(self))
 	}
 	size, _ := shape.Matrix(self.Sizes())
 	count := self.Numel() / (size * size)
@@ -201,7 +202,7 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor,
 	for i := int64(0); i < count; i += piece {
 		s.exponentials(made, from, i, min(piece, count-i))
 	}
-	return s.result(nil, s.AsShape(made, self.Sizes()...))
+	return build.WriteResult(s.Builder, nil, s.AsShape(made, self.Sizes()...))
 }
 
 // exponentials writes the exponentials of count matrices, from index start on, to made.
@@ -263,7 +264,7 @@ func exponential(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err
 		s.Drop(x)
 		x = next
 	}
-	return s.result(nil, s.CastTo(x, self.DType()))
+	return build.WriteResult(s.Builder, nil, s.CastTo(x, self.DType()))
 }
 
 // exponentialIn returns the dtype that exponentials are computed in: squaring magnifies the errors of float32.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -171,7 +172,7 @@ func LinalgDet(c dispatch.Context, out, a *tensor.Tensor) (_ *tensor.Tensor, err
 	defer s.Close(&err)
 	diagonal, parity := s.pivotsOf(a)
 	product := s.Prod(diagonal, ops.Int(-1), false)
-	return s.result(out, s.CastTo(s.Mul(product, parity), a.DType()))
+	return build.WriteResult(s.Builder, out, s.CastTo(s.Mul(product, parity), a.DType()))
 }
 
 // LinalgSlogdet returns the determinant of matrices as a number of size 1, or 0, and the logarithm of its size.
@@ -204,10 +205,10 @@ func Logdet(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err erro
 	defer s.Close(&err)
 	sign, log := s.LinalgSlogdet(self)
 	if self.DType().IsComplex() {
-		return s.result(nil, s.Add(log, s.Log(sign)))
+		return build.WriteResult(s.Builder, nil, s.Add(log, s.Log(sign)))
 	}
 	negative := s.Lt(sign, s.FloatNumber(0))
-	return s.result(nil, s.Where(negative, s.FloatNumber(math.NaN()), log))
+	return build.WriteResult(s.Builder, nil, s.Where(negative, s.FloatNumber(math.NaN()), log))
 }
 
 // LinalgTensorinv returns the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.
@@ -258,5 +259,5 @@ func LinalgTensorsolve(c dispatch.Context, out, self, other *tensor.Tensor, dims
 	}
 	matrix, vector := s.AsShape(from, rows, columns), s.AsShape(other, rows)
 	x := s.LinalgSolve(matrix, vector)
-	return s.castTo(out, s.AsShape(x, rest...))
+	return build.WriteResultCast(s.Builder, out, s.AsShape(x, rest...))
 }

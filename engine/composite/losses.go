@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -46,9 +47,9 @@ func (s *loss) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
 	case "mean":
 		return s.ReturnNew(s.C.Mean(nil, t, nil, false, dtype.None))
 	case "sum":
-		return s.result(nil, s.total(t))
+		return build.WriteResult(s.Builder, nil, s.total(t))
 	}
-	return s.result(nil, t)
+	return build.WriteResult(s.Builder, nil, t)
 }
 
 // total returns the sum of all elements.
@@ -60,7 +61,7 @@ func (s *loss) total(t *tensor.Tensor) *tensor.Tensor {
 func (s *loss) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	t = s.Mul(t, weight)
 	if s.reduction == "mean" {
-		return s.result(nil, s.Div(s.total(t), s.total(weight)))
+		return build.WriteResult(s.Builder, nil, s.Div(s.total(t), s.total(weight)))
 	}
 	return s.reduced(t)
 }
@@ -184,7 +185,7 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 	if self.Dim() > 0 {
 		examples = self.Sizes()[0]
 	}
-	return s.result(nil, s.Div(s.total(each), s.IntNumber(examples)))
+	return build.WriteResult(s.Builder, nil, s.Div(s.total(each), s.IntNumber(examples)))
 }
 
 // NnBinaryCrossEntropy returns that of probabilities.

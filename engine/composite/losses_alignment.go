@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -40,7 +41,7 @@ func (s *loss) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blan
 	}
 	switch s.reduction {
 	case "sum":
-		return s.result(nil, s.total(losses))
+		return build.WriteResult(s.Builder, nil, s.total(losses))
 	case "mean":
 		each := s.Div(losses, counts)
 		return s.ReturnNew(s.C.Mean(nil, each, nil, false, dtype.None))
@@ -48,7 +49,7 @@ func (s *loss) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blan
 	if alone {
 		losses = s.AsShape(losses)
 	}
-	return s.result(nil, losses)
+	return build.WriteResult(s.Builder, nil, losses)
 }
 
 // reductionOf returns the word for a number of PyTorch's.

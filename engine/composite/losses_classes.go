@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -67,7 +68,7 @@ func NnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Te
 	at := s.Unsqueeze(index, dim)
 	found, err := c.Gather(nil, self, dim, at, false)
 	s.Track(found, s.classError(err, self.Sizes()[dim], index))
-	return s.result(nil, s.SqueezeDim(found, dim))
+	return build.WriteResult(s.Builder, nil, s.SqueezeDim(found, dim))
 }
 
 // classError returns the error of an index that names no class, which is an index error as in PyTorch; other errors stay.
@@ -122,7 +123,7 @@ func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average 
 	s.Check(floating(s.Op, self))
 	l := s.labelled(self, target, ignore)
 	factor := s.weightOf(self, weight, l)
-	return s.result(nil, s.averaged(s.negative(s.picked(self, l)), factor, l.valid))
+	return build.WriteResult(s.Builder, nil, s.averaged(s.negative(s.picked(self, l)), factor, l.valid))
 }
 
 // NnCrossEntropy is nll loss of the logarithm of softmax, or that of distributions over classes.
@@ -153,7 +154,7 @@ func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, ave
 		}
 		loss = s.Add(s.Mul(loss, s.FloatNumber(1-smoothing)), s.Mul(smooth, s.FloatNumber(smoothing/float64(n))))
 	}
-	return s.result(nil, loss)
+	return build.WriteResult(s.Builder, nil, loss)
 }
 
 func (s *loss) logSoftmax(t *tensor.Tensor, dim int64) *tensor.Tensor {
@@ -189,11 +190,11 @@ func (s *loss) ofDistributions(self, target, weight *tensor.Tensor, ignore int64
 	each := s.times(s.Mul(s.logSoftmax(self, dim), target), s.alongClasses(self, weight, dim))
 	switch s.reduction {
 	case "mean":
-		return s.result(nil, s.negative(s.Div(s.total(each), s.FloatNumber(float64(self.Numel())/float64(n)))))
+		return build.WriteResult(s.Builder, nil, s.negative(s.Div(s.total(each), s.FloatNumber(float64(self.Numel())/float64(n)))))
 	case "sum":
-		return s.result(nil, s.negative(s.total(each)))
+		return build.WriteResult(s.Builder, nil, s.negative(s.total(each)))
 	}
-	return s.result(nil, s.negative(s.Sum(each, []int64{dim}, false)))
+	return build.WriteResult(s.Builder, nil, s.negative(s.Sum(each, []int64{dim}, false)))
 }
 
 // table returns self with examples along its first dimension, and classes along its second one.

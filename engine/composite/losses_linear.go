@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -44,7 +45,7 @@ func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight
 		if reduction != "mean" || likely {
 			return s.reduced(each)
 		}
-		return s.result(nil, s.Div(s.total(each), s.total(s.factor(target, weight, self.DType(), left))))
+		return build.WriteResult(s.Builder, nil, s.Div(s.total(each), s.total(s.factor(target, weight, self.DType(), left))))
 	}
 	features := w[len(w)-1]
 	flat := s.AsShape(linear, shape.Product(w[:len(w)-1]), features)
@@ -52,7 +53,7 @@ func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight
 		bias = s.AsShape(bias, bias.Numel())
 	}
 	logits := s.AsShape(s.NnLinear(self, flat, bias), sizes...)
-	return s.result(nil, s.NnCrossEntropy(logits, target, weight, ops.NoBool, left, ops.NoBool, reduction, smoothing))
+	return build.WriteResult(s.Builder, nil, s.NnCrossEntropy(logits, target, weight, ops.NoBool, left, ops.NoBool, reduction, smoothing))
 }
 
 // factor returns the weight of the class of each target, 0 for ignored ones.
@@ -85,5 +86,5 @@ func NnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tens
 		parts = append(parts, s.NnCrossEntropy(logits, t, weight, ops.NoBool, left, ops.NoBool, "none", 0))
 		s.Drop(logits)
 	}
-	return s.result(nil, s.Cat(parts, 0))
+	return build.WriteResult(s.Builder, nil, s.Cat(parts, 0))
 }

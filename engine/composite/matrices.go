@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
@@ -24,7 +25,7 @@ func Kron(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor
 	}
 	product := s.Mul(s.AsShape(self, wideA...), s.AsShape(other, wideB...))
 	made := s.AsShape(s.AsContiguous(product), sizes...)
-	return s.castTo(out, made)
+	return build.WriteResultCast(s.Builder, out, made)
 }
 
 // Vander returns the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
@@ -51,7 +52,7 @@ func Vander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (_
 	if !increasing {
 		powers = s.Flip(powers, 1)
 	}
-	return s.result(nil, powers)
+	return build.WriteResult(s.Builder, nil, powers)
 }
 
 // Outer returns the matrix of all products of two vectors' elements.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -40,7 +41,7 @@ func NnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (_ *te
 	rows := s.AsShape(self, shape.Product(sizes[:len(sizes)-1]), k)
 	rows = s.AddmmWith(bias, rows, weight, one, one)
 	sizes[len(sizes)-1] = rows.Sizes()[1]
-	return s.result(out, s.AsShape(rows, sizes...))
+	return build.WriteResult(s.Builder, out, s.AsShape(rows, sizes...))
 }
 
 var one = dtype.IntScalar(1)
@@ -71,7 +72,7 @@ func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) 
 	if bias != nil {
 		y = s.Add(y, bias)
 	}
-	return s.result(nil, y)
+	return build.WriteResult(s.Builder, nil, y)
 }
 
 // NnNormalize divides vectors along a dimension by their norms.
@@ -123,7 +124,7 @@ func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (_ *tensor
 		return nil, status.Runtimef("%s: num_classes must be positive, or -1, but is %d", op, classes)
 	}
 	places := s.ArangeWith(dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device())
-	return s.result(nil, s.CastTo(s.Eq(s.Unsqueeze(self, -1), places), dtype.Int64))
+	return build.WriteResult(s.Builder, nil, s.CastTo(s.Eq(s.Unsqueeze(self, -1), places), dtype.Int64))
 }
 
 // PixelShuffle moves channels into height and width.
@@ -142,7 +143,7 @@ func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *ten
 	defer s.Close(&err)
 	parts := s.AsShape(self, append(lead, channels, factor, factor, height, width)...)
 	parts = s.turnedLast(parts, 5, 0, 3, 1, 4, 2)
-	return s.result(nil, s.laidLike(self, s.AsShape(parts, append(lead, channels, height*factor, width*factor)...)))
+	return build.WriteResult(s.Builder, nil, s.laidLike(self, s.AsShape(parts, append(lead, channels, height*factor, width*factor)...)))
 }
 
 // PixelUnshuffle reverses PixelShuffle.
@@ -160,7 +161,7 @@ func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *t
 	defer s.Close(&err)
 	parts := s.AsShape(self, append(lead, channels, height, factor, width, factor)...)
 	parts = s.turnedLast(parts, 5, 0, 2, 4, 1, 3)
-	return s.result(nil, s.laidLike(self, s.AsShape(parts, append(lead, channels*factor*factor, height, width)...)))
+	return build.WriteResult(s.Builder, nil, s.laidLike(self, s.AsShape(parts, append(lead, channels*factor*factor, height, width)...)))
 }
 
 // image returns the sizes before the last three, and those.
@@ -213,7 +214,7 @@ func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (_ *t
 	sizes := slices.Concat(self.Sizes()[:1], []int64{groups, channels / groups}, self.Sizes()[2:])
 	parts := s.AsShape(self, sizes...)
 	turned := s.Transpose(parts, 1, 2)
-	return s.result(nil, s.laidLike(self, s.AsShape(s.copied(turned), self.Sizes()...)))
+	return build.WriteResult(s.Builder, nil, s.laidLike(self, s.AsShape(s.copied(turned), self.Sizes()...)))
 }
 
 // NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
@@ -252,7 +253,7 @@ func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64
 	defer s.Close(&err)
 	flat := s.AsShape(indices, indices.Numel())
 	rows := s.IndexSelect(weight, 0, flat)
-	return s.result(nil, s.AsShape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
+	return build.WriteResult(s.Builder, nil, s.AsShape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
 }
 
 // rowIndices returns an error for indices, which are named so, of a dtype that names no rows.

@@ -2,6 +2,7 @@ package composite
 
 import (
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
@@ -22,5 +23,5 @@ func NonzeroStatic(c dispatch.Context, out, self *tensor.Tensor, size, fill int6
 		n := min(size, found.Sizes()[0])
 		s.Copy(s.Narrow(rows, 0, 0, n), s.Narrow(found, 0, 0, n), false)
 	}
-	return s.result(out, rows)
+	return build.WriteResult(s.Builder, out, rows)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -124,14 +125,14 @@ func NativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weig
 func LayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "layer_norm")
 	defer s.Close(&err)
-	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
+	return build.WriteResult(s.Builder, nil, s.layers(self, last, weight, bias, eps).result)
 }
 
 // NnLayerNorm normalizes the last dimensions.
 func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "nn_layer_norm")
 	defer s.Close(&err)
-	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
+	return build.WriteResult(s.Builder, nil, s.layers(self, last, weight, bias, eps).result)
 }
 
 func (s *scope) layers(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (n normalized) {
@@ -159,7 +160,7 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 	s := newScope(c, op)
 	defer s.Close(&err)
 	if !self.DType().IsComplex() {
-		return s.result(nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false, false).result))
+		return build.WriteResult(s.Builder, nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false, false).result))
 	}
 	dims := make([]int64, len(last))
 	for i := range dims {
@@ -171,7 +172,7 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 	if weight != nil {
 		y = s.CastTo(s.Mul(y, weight), self.DType())
 	}
-	return s.result(nil, y)
+	return build.WriteResult(s.Builder, nil, y)
 }
 
 // vectors returns an error for parameters that have not n elements, one for each channel.
@@ -198,7 +199,7 @@ func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, exam
 func GroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "group_norm")
 	defer s.Close(&err)
-	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
+	return build.WriteResult(s.Builder, nil, s.ofExamples(self, groups, weight, bias, eps))
 }
 
 // NnGroupNorm normalizes groups of channels, of which one has more than one element.
@@ -209,7 +210,7 @@ func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, 
 	if self.Numel() == groups && self.Dim() > 1 && self.Sizes()[0] == 1 {
 		s.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
 	}
-	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
+	return build.WriteResult(s.Builder, nil, s.ofExamples(self, groups, weight, bias, eps))
 }
 
 func (s *scope) ofExamples(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
@@ -272,5 +273,5 @@ func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, al
 	sum, count := s.Sum(windows, []int64{-1}, false), s.IntNumber(size)
 	mean := s.DivWith(sum, count, rounding(self.DType()))
 	by := s.Pow(s.Add(s.Mul(mean, s.FloatNumber(alpha)), s.FloatNumber(k)), s.FloatNumber(beta))
-	return s.result(nil, s.Div(self, by))
+	return build.WriteResult(s.Builder, nil, s.Div(self, by))
 }

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -126,7 +127,7 @@ func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Te
 	defer s.Close(&err)
 	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
 	s.write(n)
-	return s.result(nil, n.result)
+	return build.WriteResult(s.Builder, nil, n.result)
 }
 
 // NnBatchNorm normalizes channels over all examples, of which one has more than one element where its statistics are used.
@@ -144,14 +145,14 @@ func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.
 	}
 	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
 	s.write(n)
-	return s.result(nil, n.result)
+	return build.WriteResult(s.Builder, nil, n.result)
 }
 
 // InstanceNorm normalizes each channel of each example.
 func InstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "instance_norm")
 	defer s.Close(&err)
-	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
+	return build.WriteResult(s.Builder, nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
 // NnInstanceNorm normalizes each channel of each example, of which one has more than one element where its statistics are used.
@@ -162,7 +163,7 @@ func NnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tens
 	if inputs && shape.Product(self.Sizes()[min(2, self.Dim()):]) == 1 {
 		s.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))
 	}
-	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
+	return build.WriteResult(s.Builder, nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
 // castRunning converts running statistics that are read alone to the dtype that batches wants them to have.

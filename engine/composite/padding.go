@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -55,7 +56,7 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 	if mode != "circular" {
 		y = s.laidLike(self, y)
 	}
-	return s.result(nil, y)
+	return build.WriteResult(s.Builder, nil, y)
 }
 
 func checkPadding(op, mode string, dim, n, before, after int64) error {
@@ -179,7 +180,7 @@ func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode stri
 	if cuts && mode != "circular" {
 		y = s.bordered(y, cut, 1)
 	}
-	return s.result(nil, y)
+	return build.WriteResult(s.Builder, nil, y)
 }
 
 // continued returns the values of a border of y. In mode replicate, they broadcast to it.
@@ -237,5 +238,5 @@ func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode s
 	if mode == "circular" {
 		y = s.bordered(y, cut, -1)
 	}
-	return s.result(nil, y)
+	return build.WriteResult(s.Builder, nil, y)
 }

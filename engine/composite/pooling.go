@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -108,9 +109,9 @@ func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, 
 	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // the backward pass needs the indices
 		values, places, err := p.largest(self, images)
 		p.Track(places, err)
-		return p.result(nil, p.Track(values, err))
+		return build.WriteResult(p.Builder, nil, p.Track(values, err))
 	}
-	return p.result(nil, p.alone(self, p.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)))
+	return build.WriteResult(p.Builder, nil, p.alone(self, p.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)))
 }
 
 func maxPoolPlaces(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
@@ -133,7 +134,7 @@ func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, ker
 		p.Failf("divisor_override must not be 0")
 	}
 	images := p.rows(p.images(self))
-	return p.result(out, p.alone(self, p.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)))
+	return build.WriteResult(p.Builder, out, p.alone(self, p.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)))
 }
 
 func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (_ *tensor.Tensor, err error) {
@@ -151,10 +152,10 @@ func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, 
 			dims = append(dims, int64(d-n))
 		}
 		mean := p.Mean(self, dims, true)
-		return p.result(nil, p.laidLike(self, mean))
+		return build.WriteResult(p.Builder, nil, p.laidLike(self, mean))
 	}
 	images = p.rows(images)
-	return p.result(nil, p.alone(self, p.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)))
+	return build.WriteResult(p.Builder, nil, p.alone(self, p.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)))
 }
 
 func adaptiveMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
@@ -179,7 +180,7 @@ func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power flo
 		if power < 0 {
 			size = s.negative(size)
 		}
-		return s.result(nil, size)
+		return build.WriteResult(s.Builder, nil, size)
 	}
 	powers := s.Pow(self, s.FloatNumber(power))
 	means := s.Track(avgPool(c, op, n, nil, powers, kernel, stride, nil, ceil, true, ops.NoInt))
@@ -195,7 +196,7 @@ func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power flo
 		return s.Where(none, v, t)
 	}
 	roots := s.Pow(put(sums, 1), s.FloatNumber(1/power))
-	return s.result(nil, put(roots, math.Pow(0, 1/power)))
+	return build.WriteResult(s.Builder, nil, put(roots, math.Pow(0, 1/power)))
 }
 
 // pooling holds the arguments of a pooling in n dimensions. If volumes is set, results in three dimensions keep the layout of self; if row is set,

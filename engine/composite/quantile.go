@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -71,9 +72,9 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 	values = s.AsShape(values, append(slices.Clone(sizes), q.Numel())...)
 	last := values.Dim() - 1
 	if q.Dim() == 0 {
-		return s.result(out, s.Select(values, int64(last), 0))
+		return build.WriteResult(s.Builder, out, s.Select(values, int64(last), 0))
 	}
-	return s.result(out, s.Movedim(values, int64(last), 0))
+	return build.WriteResult(s.Builder, out, s.Movedim(values, int64(last), 0))
 }
 
 // reduced lists dim, none for all.

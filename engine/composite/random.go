@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/random"
@@ -43,13 +44,13 @@ func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.
 	}
 	if c.Level() != nil { // a factory draws for each batch element of vmap; its results are not written to
 		standard := s.NormalSizeWith(0, 1, sizes, g, d, tensor.NoLayout, dev)
-		return s.result(out, s.Add(s.Mul(standard, std), mean))
+		return build.WriteResult(s.Builder, out, s.Add(s.Mul(standard, std), mean))
 	}
 	t := s.EmptyStridedWith(sizes, drawnAs(out, sizes), d, tensor.NoLayout, dev)
 	s.FillNormalWith(t, 0, 1, g)
 	s.CheckWritten(c.Mul(t, t, std))
 	s.CheckWritten(c.Add(t, t, mean, dtype.IntScalar(1)))
-	return s.result(out, t)
+	return build.WriteResult(s.Builder, out, t)
 }
 
 // SampleDirichlet draws gamma random numbers in float64, which concentrations near 0 need, and divides them by their sums.
@@ -69,7 +70,7 @@ func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generato
 	sums := s.Sum(gammas, []int64{-1}, true)
 	parts := s.Div(gammas, sums)
 	parts = s.Clamp(parts, dtype.FloatScalar(d.SmallestNormal()), dtype.FloatScalar(1-d.Epsilon()/2))
-	return s.result(nil, s.CastTo(parts, d))
+	return build.WriteResult(s.Builder, nil, s.CastTo(parts, d))
 }
 
 // drawnAs returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently from others, so

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -157,7 +158,7 @@ func SumToSize(c dispatch.Context, self *tensor.Tensor, size []int64) (_ *tensor
 	s := newScope(c, op)
 	defer s.Close(&err)
 	if len(size) == 0 {
-		return s.result(nil, s.Sum(self, nil, false))
+		return build.WriteResult(s.Builder, nil, s.Sum(self, nil, false))
 	}
-	return s.result(nil, s.AsShape(s.sumOut(self, dims, dtype.None), size...))
+	return build.WriteResult(s.Builder, nil, s.AsShape(s.sumOut(self, dims, dtype.None), size...))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -413,7 +414,7 @@ func LstmCell(c dispatch.Context, input *tensor.Tensor, hx []*tensor.Tensor, inp
 func oneStep(c dispatch.Context, op, cells string, input, hx *tensor.Tensor, w weights) (_ *tensor.Tensor, err error) {
 	n := &network{scope: newScope(c, op), cells: cells}
 	defer n.Close(&err)
-	return n.result(nil, n.cell(input, states{h: hx}, w).h)
+	return build.WriteResult(n.Builder, nil, n.cell(input, states{h: hx}, w).h)
 }
 
 // GruCell is a step of gated recurrent units.

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -39,5 +40,5 @@ func Renorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim in
 	factors := s.Div(s.Number(maxnorm), s.Add(norms, s.FloatNumber(1e-7)))
 	over := s.Gt(norms, s.Number(maxnorm))
 	factors = s.Where(over, factors, s.FloatNumber(1))
-	return s.result(out, s.AsContiguous(s.CastTo(s.Mul(self, factors), d)))
+	return build.WriteResult(s.Builder, out, s.AsContiguous(s.CastTo(s.Mul(self, factors), d)))
 }

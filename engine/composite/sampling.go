@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -121,5 +122,5 @@ func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int6
 	rows = append(rows, s.Expand(s.OnesBeside(theta, theta.DType(), 1), size[2:]...))
 	points := s.AsShape(s.Stack(rows, 0), n+1, shape.Product(size[2:]))
 	made := s.Matmul(s.ReorderDims(points, 1, 0), s.ReorderDims(theta, 0, 2, 1))
-	return s.result(nil, s.AsShape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
+	return build.WriteResult(s.Builder, nil, s.AsShape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -22,28 +21,6 @@ func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 		return nil, status.In(op, err)
 	}
 	return t, nil
-}
-
-// result returns t, or writes it to out if out is not nil.
-func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if out == nil {
-		return s.Return(t)
-	}
-	t = s.MatchLazyBits(t, out)
-	r, err := ops.Deliver(s.Op, out, t)
-	dispatch.BumpVersion(err, out)
-	return r, err
-}
-
-// castTo is result for an out of a dtype that t's can be cast to.
-func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if out == nil {
-		return s.Return(t)
-	}
-	t = s.MatchLazyBits(t, out)
-	r, err := ops.DeliverCast(s.Op, out, t)
-	dispatch.BumpVersion(err, out)
-	return r, err
 }
 
 // mean returns the mean over dim, which stays with size 1, in dtype d.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -97,7 +98,7 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 		}
 		made = s.Div(made, s.CastTo(count, data.DType()))
 	}
-	return s.result(nil, s.AsContiguous(made))
+	return build.WriteResult(s.Builder, nil, s.AsContiguous(made))
 }
 
 // bounds returns where segments of given lengths begin, and where the last one ends.

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -33,5 +34,5 @@ func CosineSimilarity(c dispatch.Context, x1, x2 *tensor.Tensor, dim int64, eps 
 		s.CheckWritten(c.Recorded(false).ClampMin(norm, norm, least))
 		return s.Div(t, norm)
 	}
-	return s.result(nil, s.Sum(s.Mul(unit(x1), unit(x2)), []int64{dim}, false))
+	return build.WriteResult(s.Builder, nil, s.Sum(s.Mul(unit(x1), unit(x2)), []int64{dim}, false))
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -78,7 +79,7 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 	if returnComplex == ops.False {
 		spectra = s.ViewAsReal(spectra)
 	}
-	return s.result(nil, spectra)
+	return build.WriteResult(s.Builder, nil, spectra)
 }
 
 // centred returns window in the middle of n points, by default ones. It returns nil for n ones.
@@ -128,19 +129,19 @@ func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mod
 	}
 	switch most := max(before, after); {
 	case mode == "constant":
-		return s.result(nil, s.filledUp(self, before, after))
+		return build.WriteResult(s.Builder, nil, s.filledUp(self, before, after))
 	case mode == "reflect" && most >= n:
 		return nil, status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "reflect":
-		return s.result(nil, s.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))}, int64(last)))
+		return build.WriteResult(s.Builder, nil, s.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))}, int64(last)))
 	case mode == "circular" && most > n:
 		return nil, status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "circular":
-		return s.result(nil, s.Cat([]*tensor.Tensor{piece(n-before, before), self, piece(0, after)}, int64(last)))
+		return build.WriteResult(s.Builder, nil, s.Cat([]*tensor.Tensor{piece(n-before, before), self, piece(0, after)}, int64(last)))
 	case mode == "replicate" && n == 0:
 		return nil, status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", op, self.Sizes())
 	case mode == "replicate":
-		return s.result(nil, s.Cat([]*tensor.Tensor{repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)}, int64(last)))
+		return build.WriteResult(s.Builder, nil, s.Cat([]*tensor.Tensor{repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)}, int64(last)))
 	}
 	return nil, status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", op, mode)
 }
@@ -209,7 +210,7 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 		s.Check(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros", kept, end-start))
 		signal = s.filledUp(signal, 0, end-whole)
 	}
-	return s.result(nil, signal)
+	return build.WriteResult(s.Builder, nil, signal)
 }
 
 func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tensor, onesided ops.Bool, returnComplex bool) error {

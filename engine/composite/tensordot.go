@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -69,7 +70,7 @@ func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf
 	left := s.AsShape(s.ReorderDims(a, slices.Concat(freeA, inA)...), rows, depth)
 	right := s.AsShape(s.ReorderDims(b, slices.Concat(inB, freeB)...), depth, cols)
 	product := s.Mm(left, right)
-	return s.result(out, s.AsShape(product, slices.Concat(sizesA, sizesB)...))
+	return build.WriteResult(s.Builder, out, s.AsShape(product, slices.Concat(sizesA, sizesB)...))
 }
 
 // Inner multiplies and sums over the last dimensions of self and other; a zero-dim operand scales the other.

@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -70,7 +71,7 @@ func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tenso
 	if n == 2 {
 		put = p.laidLike(self, put)
 	}
-	return p.result(nil, put)
+	return build.WriteResult(p.Builder, nil, put)
 }
 
 // longest returns how many elements n windows span.

@@ -3,6 +3,7 @@ package composite
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -25,14 +26,14 @@ func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.
 	s := newScope(c, op)
 	defer s.Close(&err)
 	if length <= 1 {
-		return s.result(nil, s.OnesWith([]int64{length}, d, layout, dev))
+		return build.WriteResult(s.Builder, nil, s.OnesWith([]int64{length}, d, layout, dev))
 	}
 	n := length
 	if periodic {
 		n++
 	}
 	x := s.ArangeWith(dtype.IntScalar(length), d.Compute(), layout, dev)
-	return s.ReturnNew(s.result(nil, s.CastTo(values(s, x, float64(n)), d)))
+	return s.ReturnNew(build.WriteResult(s.Builder, nil, s.CastTo(values(s, x, float64(n)), d)))
 }
 
 // scaled is a*t + b.

@@ -3,6 +3,7 @@ package composite
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -25,7 +26,7 @@ func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DT
 	s := newScope(c, op)
 	defer s.Close(&err)
 	if m <= 1 {
-		return s.result(nil, s.OnesWith([]int64{m}, d, layout, dev))
+		return build.WriteResult(s.Builder, nil, s.OnesWith([]int64{m}, d, layout, dev))
 	}
 	width := float64(m)
 	if sym {
@@ -33,7 +34,7 @@ func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DT
 	}
 	first, step := positions(width)
 	x := s.LinspaceWith(dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev)
-	return s.ReturnNew(s.result(nil, values(s, x)))
+	return s.ReturnNew(build.WriteResult(s.Builder, nil, values(s, x)))
 }
 
 // SignalWindowsBartlett returns the triangular window 1 - |x|, x going from -1 to 1.
