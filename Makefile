@@ -289,7 +289,7 @@ PYTEST := $(PYTHON) -m pytest -q
 PROCESSES := -n $(JOBS) --maxprocesses 8 --dist loadgroup
 LAW := $(PYTHON) capi/test/laws
 SIMULATED := env LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim
-GO_TEST := go test -vet=off
+GO_TEST := env LD_LIBRARY_PATH=$(CURDIR)/$(BUILD) go test -vet=off
 # Packages with tests that -short makes shorter.
 SHORTENED = $(shell grep -rl --include=*_test.go 'testing\.Short()' engine cuda | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
@@ -298,7 +298,7 @@ SHORTENED = $(shell grep -rl --include=*_test.go 'testing\.Short()' engine cuda 
 test-go: suite-go suite-go-exhaustive ## Go packages; engine/kernel compares the CPU tiers that this CPU supports
 
 suite-go: tools $(LIB)
-	$(SUITE) $(ENGINE) bindings docs examples/go -- $(GO_TEST) -short ./...
+	$(SUITE) $(ENGINE) $(LIB) bindings docs examples/go examples/exported -- $(GO_TEST) -short ./...
 
 suite-go-exhaustive: tools $(LIB)
 	$(SUITE) $(ENGINE) -- $(GO_TEST) $(SHORTENED)
@@ -364,7 +364,7 @@ suite-digits: setup $(ADDON)
 test-models: suite-models ## A CNN and a transformer, with bitwise identical results in Python, C and Node
 
 suite-models: setup $(ADDON)
-	$(SUITE) $(PACKAGE) $(TENSOR_RUN) $(NODE) docs examples/models examples/exported -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
+	$(SUITE) $(PACKAGE) $(TENSOR_RUN) $(NODE) bindings/go docs examples/models examples/exported -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
 
 test-docs: suite-docs suite-walkthrough ## Every code block of the documentation; the steps of docs/adding_an_operator.md, in a copy of the tree
 
