@@ -6,24 +6,24 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// custom calls an operator that the program has defined: its rule with all batch elements, or the operator for each.
-func (b *batch) custom() {
+// callCustom calls a user-defined operator by its vmap rule, or once for each batch element if it has none.
+func (b *batch) callCustom() {
 	x, given := b.Custom(), dispatch.Value[[]*tensor.Tensor](b.Call, 0)
 	if !x.IsPlain() {
 		b.Check(status.NotImplementedf("%s: inside vmap: results that are not tensors are not supported, because they differ between batch elements", b.Name))
 	}
 	values, mapped := make([]*tensor.Tensor, len(given)), make([]bool, len(given))
 	for i, t := range given {
-		if mapped[i] = b.maps(t); !mapped[i] && x.Writes(i) {
+		if mapped[i] = b.isMapped(t); !mapped[i] && x.Writes(i) {
 			b.Check(status.Runtimef("%s: inside vmap: the operator writes to a tensor of sizes %v, which is not batched; create it from a batched tensor, for example with zeros_like", b.Name, t.Sizes()))
 		}
-		values[i] = b.all(t)
+		values[i] = b.unwrapBatch(t)
 	}
 	c := b.C.Around(b.level)
 	made, batched, done, err := x.Batched(c, values, mapped, b.level.Size)
 	b.Check(err)
 	if !done {
-		b.loop(c)
+		b.loopOverBatch(c)
 		return
 	}
 	for _, t := range made {
@@ -48,5 +48,5 @@ func (b *batch) custom() {
 			b.Check(err)
 		}
 	}
-	b.setAll(results, nil)
+	b.setListResult(results, nil)
 }

@@ -17,33 +17,34 @@ import (
 )
 
 func init() {
-	dispatch.Batch(serve)
+	dispatch.Batch(runBatched)
 }
 
 // batch is a call at the level of the innermost transform of its tensors.
 type batch struct {
 	build.Builder
 	*dispatch.Call
-	level *tensor.Level
-	self  *tensor.Tensor // the first operand
-	put   []replacement
-	room  [4]replacement // of put
+	level             *tensor.Level
+	self              *tensor.Tensor // the first operand
+	replacements      []replacement
+	replacementBuffer [4]replacement // initial memory of replacements
 }
 
 // replacement is a tensor of the call and the one that the operator is called with in its place.
 type replacement struct{ given, passed *tensor.Tensor }
 
-// batches are those of finished calls, for reuse.
-var batches = sync.Pool{New: func() any { return new(batch) }}
+// batchPool holds the batches of finished calls for reuse.
+var batchPool = sync.Pool{New: func() any { return new(batch) }}
 
-func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
-	b := batches.Get().(*batch)
+// runBatched runs a call at level l on whole batches. Temporaries are released when it returns.
+func runBatched(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
+	b := batchPool.Get().(*batch)
 	b.Op, b.Call, b.C, b.level = call.Name, call, c, l
-	b.put = b.room[:0]
+	b.replacements = b.replacementBuffer[:0]
 	defer func() {
 		b.ReleaseAll()
 		*b = batch{}
-		batches.Put(b)
+		batchPool.Put(b)
 	}()
 	if b.level.Over() && call.Name != "to_string" {
 		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has returned; return the tensor from the function", call.Name)
@@ -51,80 +52,81 @@ func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
 	if at := call.First(); at >= 0 {
 		b.self = dispatch.Value[*tensor.Tensor](call, at)
 	}
-	return b.Try(b.serve)
+	return b.Try(b.applyRule)
 }
 
-func (b *batch) serve() {
-	b.Check(b.refused())
+// applyRule runs the call by the first rule that supports it, or in a loop over the batch elements.
+func (b *batch) applyRule() {
+	b.Check(b.checkSupported())
 	switch rule := rules[b.Name]; {
 	case b.Custom() != nil:
-		b.custom()
+		b.callCustom()
 	case b.Is(dispatch.Random):
-		b.draw()
-	case b.Is(dispatch.View) && b.inPlace():
+		b.drawRandom()
+	case b.Is(dispatch.View) && b.isInPlace():
 		b.reshapeInPlace()
-	case b.sparse(), b.Category() == "quantized": // whose parts are no examples
-		b.loop(b.C)
+	case b.hasSparseOperand(), b.Category() == "quantized": // whose parts are no examples
+		b.loopOverBatch(b.C)
 	case rule != nil && rule(b):
-	case b.Is(dispatch.Derived) && b.differentiated():
-		b.derived()
+	case b.Is(dispatch.Derived) && b.needsDerivative():
+		b.callWithDerivative()
 	case b.Composed():
-		b.steps()
-	case b.Is(dispatch.Elementwise) && b.pointwise():
+		b.runDecomposition()
+	case b.Is(dispatch.Elementwise) && b.callPointwise():
 	case b.Call.Names() == "batch" && b.self.Dim() > 1:
-		b.direct()
-	case b.along():
+		b.callOnBatch()
+	case b.callAlongDim():
 	case b.Is(dispatch.View):
-		b.example()
-		b.Check(b.missing())
+		b.checkFirstElement()
+		b.Check(b.notImplementedError())
 	default:
-		b.loop(b.C)
+		b.loopOverBatch(b.C)
 	}
 }
 
-// sparse reports whether an operand that is the same for all examples is sparse.
-func (b *batch) sparse() bool {
+// hasSparseOperand reports whether an unbatched operand is sparse.
+func (b *batch) hasSparseOperand() bool {
 	return b.AnyOperand(func(t *tensor.Tensor) bool { return t.Parts() != nil })
 }
 
-// steps runs the decomposition of a composite operator on all batch elements at once. If an intermediate op fails, because it depends on elements or
-// writes to a tensor without a batch dimension, the operator is called for each batch element.
-func (b *batch) steps() {
-	if b.inPlace() {
-		b.beside(b.steps)
+// runDecomposition runs the decomposition of a composite operator on all batch elements at once. If an intermediate op fails, because it
+// depends on elements or writes to a tensor without a batch dimension, the operator is called for each batch element.
+func (b *batch) runDecomposition() {
+	if b.isInPlace() {
+		b.runOnTemporary(b.runDecomposition)
 		return
 	}
 	err := b.Steps(b.C)
 	if err == nil {
 		return
 	}
-	if len(b.written()) > 0 || b.Is(dispatch.Random) {
+	if len(b.writtenTensors()) > 0 || b.Is(dispatch.Random) {
 		b.Check(err)
 	}
 	c := b.C
 	if b.level.Randomness == "different" {
 		c = c.Around(b.level)
 	}
-	b.loop(c)
+	b.loopOverBatch(c)
 }
 
-// differentiated reports whether the call is recorded, or has operands with tangents.
-func (b *batch) differentiated() bool {
+// needsDerivative reports whether autograd records the call, or an operand has a tangent.
+func (b *batch) needsDerivative() bool {
 	return b.AnyOperand(func(t *tensor.Tensor) bool { return b.C.Recording() && t.SlopeWanted() || t.Dual() != nil })
 }
 
-// derived calls a composite operator with a derivative formula as a whole, for all batch elements or for each. Its decomposition would lose the
-// formula, since it writes to parts of its results or has other derivatives.
-func (b *batch) derived() {
+// callWithDerivative calls a composite operator with a derivative formula as one operator, for the whole batch or for each batch element.
+// Its decomposition would lose the formula, since it writes to parts of its results or has other derivatives.
+func (b *batch) callWithDerivative() {
 	if b.Call.Names() == "batch" && b.self.Dim() > 1 {
-		b.direct()
+		b.callOnBatch()
 		return
 	}
-	b.loop(b.C)
+	b.loopOverBatch(b.C)
 }
 
-// written returns the tensors that the call writes to: of normalizations running statistics, unless they are read alone.
-func (b *batch) written() []*tensor.Tensor {
+// writtenTensors returns the tensors that the call writes to: for normalizations the running statistics, unless these are only read.
+func (b *batch) writtenTensors() []*tensor.Tensor {
 	all := b.Written()
 	if len(all) > 0 && (!dispatch.Given(b.Call, "training", true) || !dispatch.Given(b.Call, "use_input_stats", true)) {
 		return nil
@@ -132,11 +134,12 @@ func (b *batch) written() []*tensor.Tensor {
 	return all
 }
 
-// inPlace reports whether the call writes to its only result.
-func (b *batch) inPlace() bool { return b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 }
+// isInPlace reports whether the call writes to its only result.
+func (b *batch) isInPlace() bool { return b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 }
 
-// beside runs the decomposition of an in-place operator on a temporary, which is then copied: the last op might write to elements that self lacks.
-func (b *batch) beside(steps func()) {
+// runOnTemporary runs the decomposition of an in-place operator out of place and copies the result to self: the last op might write to
+// elements that self lacks.
+func (b *batch) runOnTemporary(steps func()) {
 	out := b.Args[0].(**tensor.Tensor)
 	*out = nil
 	steps()
@@ -145,63 +148,63 @@ func (b *batch) beside(steps func()) {
 	to := tensoriter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: tensoriter.InPlace}
 	b.Check(to.Check(b.self))
 	b.Check(b.C.Copy(b.self, made, false))
-	b.set(b.self, nil)
+	b.setResult(b.self, nil)
 }
 
 // reshapeInPlace makes self the view that the operator returns.
 func (b *batch) reshapeInPlace() {
 	out := b.Args[0].(**tensor.Tensor)
 	*out = nil
-	b.serve()
+	b.applyRule()
 	*out = b.self
 	made := b.Track(*b.Results[0].(**tensor.Tensor), nil)
 	b.Check(b.self.BecomeWrapped(b.Name, made))
-	b.set(b.self, nil)
+	b.setResult(b.self, nil)
 }
 
-// maps reports whether the transform maps over t.
-func (b *batch) maps(t *tensor.Tensor) bool {
+// isMapped reports whether the transform maps over t.
+func (b *batch) isMapped(t *tensor.Tensor) bool {
 	w := t.Wrapped()
 	return w != nil && w.Level == b.level
 }
 
-// mapped reports whether the transform maps over one of the tensors of the call.
-func (b *batch) mapped() bool { return b.AnyTensor(b.maps) }
+// hasMappedTensor reports whether the transform maps over a tensor of the call.
+func (b *batch) hasMappedTensor() bool { return b.AnyTensor(b.isMapped) }
 
-// all returns the examples of a tensor; one that is the same for all is itself.
-func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
-	if b.maps(t) {
+// unwrapBatch returns the tensor of all batch elements, or t itself if it is not batched.
+func (b *batch) unwrapBatch(t *tensor.Tensor) *tensor.Tensor {
+	if b.isMapped(t) {
 		return t.Wrapped().Value
 	}
 	return t
 }
 
-// every returns the batch elements of a tensor; an unbatched one is expanded.
-func (b *batch) every(t *tensor.Tensor) *tensor.Tensor {
+// expandToBatch returns the batch elements of a tensor; an unbatched one is expanded.
+func (b *batch) expandToBatch(t *tensor.Tensor) *tensor.Tensor {
 	return b.Track(dispatch.Take(b.C, t, b.level))
 }
 
-// missing returns the error of an operator that has no answer for examples.
-func (b *batch) missing() error {
+// notImplementedError returns the error of an operator that does not support batched tensors.
+func (b *batch) notImplementedError() error {
 	return status.NotImplementedf("%s is not implemented for batched tensors; call it outside of vmap", b.Name)
 }
 
-// rejected is the error of a call that no rule is for.
-func (b *batch) refused() error {
+// checkSupported returns an error if vmap does not support the call.
+func (b *batch) checkSupported() error {
 	for i := range b.Outs {
 		if out, ok := b.Args[i].(**tensor.Tensor); ok && *out != nil && *out != b.self {
 			return status.Runtimef("%s: inside vmap: Batching rule not implemented for aten::%s.out; the fallback path doesn't work on out= or view ops, and random operations have no batching rules for calling out variants. Call it without out", b.Name, b.Name)
 		}
 	}
-	for _, t := range b.written() {
+	for _, t := range b.writtenTensors() {
 		switch {
-		case !b.maps(t) && b.Is(dispatch.Random) && !b.mapped():
+		case !b.isMapped(t) && b.Is(dispatch.Random) && !b.hasMappedTensor():
 			if b.level.Randomness == "different" {
 				return status.Runtimef("%s: inside vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. The tensor, of sizes %v, is the same for "+
 					"all batch elements; create it from a batched tensor, for example with zeros_like, or use an out-of-place operator such as rand_like", b.Name, t.Sizes())
 			}
-		case !b.maps(t) && b.Is(dispatch.Random) && b.level.Randomness != "different": // draw returns the error
-		case !b.maps(t):
+		case !b.isMapped(t) && b.Is(dispatch.Random) && b.level.Randomness != "different": // drawRandom returns the error
+		case !b.isMapped(t):
 			return status.Runtimef("%s: inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`: vmap maps over it, "+
 				"and self, of sizes %v, is not batched; use %s out of place, or create self from a batched tensor, for example with zeros_like", b.Name, t.Sizes(), strings.TrimSuffix(b.Name, "_"))
 		case slices.Contains([]string{"resize_", "resize_as_", "set_"}, b.Name):
@@ -222,14 +225,14 @@ func (b *batch) refused() error {
 	return nil
 }
 
-// call runs the operator with the tensors replaced, and wraps the results.
-func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
+// callReplaced calls the operator with each tensor t replaced by change(t), and wraps the results.
+func (b *batch) callReplaced(change func(t *tensor.Tensor) *tensor.Tensor) {
 	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
-		if i := slices.IndexFunc(b.put, func(r replacement) bool { return r.given == t }); i >= 0 {
-			return b.put[i].passed
+		if i := slices.IndexFunc(b.replacements, func(r replacement) bool { return r.given == t }); i >= 0 {
+			return b.replacements[i].passed
 		}
 		p := change(t)
-		b.put = append(b.put, replacement{t, p})
+		b.replacements = append(b.replacements, replacement{t, p})
 		return p
 	})
 	err := b.Run(b.C)
@@ -238,21 +241,21 @@ func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
 	for _, v := range b.Results {
 		switch v := v.(type) {
 		case **tensor.Tensor:
-			*v = b.wrapped(*v)
+			*v = b.wrapResult(*v)
 		case *[]*tensor.Tensor:
 			for i, t := range *v {
-				(*v)[i] = b.wrapped(t)
+				(*v)[i] = b.wrapResult(t)
 			}
 		}
 	}
 }
 
-// wrapped returns a result wrapped for the batch. A tensor that was written in place is the caller's.
-func (b *batch) wrapped(made *tensor.Tensor) *tensor.Tensor {
+// wrapResult returns a result wrapped for the batch, or the caller's tensor if the operator wrote to it in place.
+func (b *batch) wrapResult(made *tensor.Tensor) *tensor.Tensor {
 	if made == nil {
 		return nil
 	}
-	for _, r := range b.put {
+	for _, r := range b.replacements {
 		if r.passed == made {
 			return r.given
 		}
@@ -262,32 +265,32 @@ func (b *batch) wrapped(made *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// set makes t the result of the call.
-func (b *batch) set(t *tensor.Tensor, err error) bool {
+// setResult makes t the result of the call. It returns true, as rules do.
+func (b *batch) setResult(t *tensor.Tensor, err error) bool {
 	b.Check(err)
 	*b.Results[0].(**tensor.Tensor) = t
 	return true
 }
 
-// setAll is set for a list.
-func (b *batch) setAll(list []*tensor.Tensor, err error) bool {
+// setListResult makes a list of tensors the result of the call. It returns true, as rules do.
+func (b *batch) setListResult(list []*tensor.Tensor, err error) bool {
 	b.Check(err)
 	*b.Results[0].(*[]*tensor.Tensor) = list
 	return true
 }
 
-// direct calls the operator for all batch elements without changes.
-func (b *batch) direct() bool {
-	b.call(b.all)
+// callOnBatch calls the operator on whole batches with unchanged arguments.
+func (b *batch) callOnBatch() bool {
+	b.callReplaced(b.unwrapBatch)
 	return true
 }
 
-// example calls the operator for one batch element, for its error.
-func (b *batch) example() {
+// checkFirstElement calls the operator for one batch element, to raise its error.
+func (b *batch) checkFirstElement() {
 	if b.level.Size == 0 {
 		return
 	}
-	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
+	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.selectElement(t, 0) })
 	err := b.Run(b.C)
 	back.Restore()
 	b.Check(err)
@@ -296,10 +299,10 @@ func (b *batch) example() {
 	}
 }
 
-// one is example i of a tensor.
-func (b *batch) one(t *tensor.Tensor, i int64) *tensor.Tensor {
-	if !b.maps(t) {
+// selectElement returns batch element i of a tensor, or t itself if it is not batched.
+func (b *batch) selectElement(t *tensor.Tensor, i int64) *tensor.Tensor {
+	if !b.isMapped(t) {
 		return t
 	}
-	return b.ranked(b.Select(t.Wrapped().Value, 0, i), t.Rank() == dtype.ZeroDim)
+	return b.markZeroDim(b.Select(t.Wrapped().Value, 0, i), t.Rank() == dtype.ZeroDim)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// loop calls the operator for each batch element separately. In-place operators write to views of the whole batch.
-func (b *batch) loop(c dispatch.Context) {
+// loopOverBatch calls the operator for each batch element separately. In-place operators write to views of the whole batch.
+func (b *batch) loopOverBatch(c dispatch.Context) {
 	if b.level.Size == 0 && len(b.Results) > 0 && len(b.Written()) == 0 {
-		b.none(c)
+		b.inferEmptyBatch(c)
 		return
 	}
 	made := make([][]*tensor.Tensor, len(b.Results)) // all results, by result
@@ -21,7 +21,7 @@ func (b *batch) loop(c dispatch.Context) {
 		put := map[*tensor.Tensor]*tensor.Tensor{}
 		back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 			if put[t] == nil {
-				put[t] = b.one(t, i)
+				put[t] = b.selectElement(t, i)
 			}
 			return put[t]
 		})
@@ -32,11 +32,11 @@ func (b *batch) loop(c dispatch.Context) {
 		for k, v := range b.Results {
 			switch v := v.(type) {
 			case **tensor.Tensor:
-				made[k] = append(made[k], b.mine(put, *v))
+				made[k] = append(made[k], b.trackNewResult(put, *v))
 				*v = nil
 			case *[]*tensor.Tensor:
 				for _, t := range *v {
-					made[k] = append(made[k], b.mine(put, t))
+					made[k] = append(made[k], b.trackNewResult(put, t))
 				}
 				lists[k] = len(*v)
 				*v = nil
@@ -44,7 +44,7 @@ func (b *batch) loop(c dispatch.Context) {
 				b.Check(status.NotImplementedf("%s: inside vmap: a scalar or string argument must be the same for all batch elements", b.Name))
 			}
 		}
-		if i == 0 && b.enough(slices.Concat(made...)) {
+		if i == 0 && b.isFirstSufficient(slices.Concat(made...)) {
 			break
 		}
 	}
@@ -56,7 +56,7 @@ func (b *batch) loop(c dispatch.Context) {
 			n = lists[k]
 		}
 		for j := range n {
-			t := b.stacked(made[k], n, j)
+			t := b.stackResults(made[k], n, j)
 			if t != nil && t != b.self {
 				b.Track(t, nil)
 			}
@@ -78,9 +78,9 @@ func (b *batch) loop(c dispatch.Context) {
 	}
 }
 
-// enough reports whether the first example's results, which have no elements, are as good as those of all. Results of all that there is no memory for
-// are rejected: of many examples the others would take long.
-func (b *batch) enough(first []*tensor.Tensor) bool {
+// isFirstSufficient reports whether the results of the first batch element have no elements, so that they also are those of the others. It
+// raises an error if there is no memory for all results: calling the operator for many batch elements first would take long.
+func (b *batch) isFirstSufficient(first []*tensor.Tensor) bool {
 	elements := len(b.Written()) > 0 || len(first) == 0
 	for _, t := range first {
 		if t == nil {
@@ -94,8 +94,8 @@ func (b *batch) enough(first []*tensor.Tensor) bool {
 	return !elements
 }
 
-// none returns results for zero batch elements, with the sizes that the operator infers for meta tensors.
-func (b *batch) none(c dispatch.Context) {
+// inferEmptyBatch returns results for zero batch elements, with the sizes that the operator infers for meta tensors.
+func (b *batch) inferEmptyBatch(c dispatch.Context) {
 	meta, on := device.Device{Type: device.Meta, Index: -1}, dispatch.Given(b.Call, "device", device.Device{})
 	if operands := b.Operands(); len(operands) > 0 {
 		on = operands[0].Device()
@@ -127,8 +127,8 @@ func (b *batch) none(c dispatch.Context) {
 	}
 }
 
-// mine keeps a result. It returns nil if the result is the tensor that the call wrote to.
-func (b *batch) mine(put map[*tensor.Tensor]*tensor.Tensor, t *tensor.Tensor) *tensor.Tensor {
+// trackNewResult tracks and returns a result. It returns nil if the result is a tensor that the call wrote to.
+func (b *batch) trackNewResult(put map[*tensor.Tensor]*tensor.Tensor, t *tensor.Tensor) *tensor.Tensor {
 	for _, p := range put {
 		if p == t {
 			return nil
@@ -138,8 +138,8 @@ func (b *batch) mine(put map[*tensor.Tensor]*tensor.Tensor, t *tensor.Tensor) *t
 	return t
 }
 
-// stacked stacks the results of batch elements, at every step-th position from start on.
-func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
+// stackResults stacks the results of batch elements, at every step-th position from start on.
+func (b *batch) stackResults(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 	if len(b.Written()) > 0 && (len(made) == 0 || made[start] == nil) {
 		return b.self
 	}

@@ -14,69 +14,69 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rules override, by operator name, the rule that follows from an operator's properties. A rule returns false to fall back to that rule, or to the
-// loop.
+// rules override, by operator name, the rule that follows from an operator's properties. A rule returns false to fall back to that rule, or
+// to the loop.
 var rules = map[string]func(b *batch) bool{
-	"clone": (*batch).unary, "contiguous": (*batch).unary, "to": (*batch).unary, "zero_": (*batch).unary, "detach": (*batch).unary, "constant_pad_nd": (*batch).unary,
-	"nn.pad_inside": (*batch).unary, "nn.pad_gradient": (*batch).unary,
-	"empty_like": (*batch).unary, "zeros_like": (*batch).unary, "ones_like": (*batch).unary, "full_like": (*batch).unary, "is_conj": (*batch).unary, "is_set_to": (*batch).direct, "is_neg": (*batch).unary,
-	"conj": (*batch).unary, "neg_view": (*batch).unary, "real": (*batch).unary, "imag": (*batch).unary, "view_as_real": (*batch).unary,
-	"view_as_complex": matrices(1), "mT": matrices(2), "adjoint": matrices(2), "tril": matrices(2), "triu": matrices(2),
-	"masked_fill": (*batch).filled, "as_strided_scatter": refused,
-	"copy_": (*batch).pointwise, "fill": (*batch).whole,
-	"new_empty": (*batch).sized, "new_zeros": (*batch).sized, "new_ones": (*batch).sized, "new_full": (*batch).sized,
-	"as_strided": (*batch).strided, "view": (*batch).reshaped, "reshape": (*batch).reshaped, "expand": (*batch).expanded, "broadcast_to": (*batch).expanded, "permute": (*batch).permuted,
-	"reshape_as": (*batch).viewed, "flatten": (*batch).viewed, "ravel": (*batch).viewed, "squeeze": (*batch).viewed, "t": (*batch).viewed, "T": (*batch).viewed, "H": (*batch).viewed,
-	"hsplit": (*batch).parted, "vsplit": (*batch).parted, "dsplit": (*batch).parted,
-	"matmul": (*batch).product, "mm": (*batch).product, "bmm": (*batch).product, "mv": (*batch).product, "dot": (*batch).product, "vdot": (*batch).product,
-	"addmm": (*batch).sum, "addmv": (*batch).sum, "baddbmm": (*batch).sum,
-	"cat": (*batch).joined, "stack": (*batch).joined,
-	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned, "index_put": (*batch).assignedTo,
-	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
-	"embedding": (*batch).rows, "nn.bag": (*batch).rows,
-	"any": (*batch).ofNone, "all": (*batch).ofNone,
-	"ctc_loss": stepped, "nn.ctc_loss": stepped, // whose steps look at lengths
-	"pixel_shuffle": stepped, "pixel_unshuffle": stepped, "channel_shuffle": stepped, "block_diag": stepped, "outer": stepped, "cross": stepped, "linalg.cross": stepped, "cholesky_solve": stepped,
-	"nn.pick": stepped, "nn.binary_cross_entropy_each": stepped, "nn.linear_losses": stepped,
-	"is_contiguous": (*batch).itself, "to_string": (*batch).text,
+	"clone": (*batch).callUnary, "contiguous": (*batch).callUnary, "to": (*batch).callUnary, "zero_": (*batch).callUnary, "detach": (*batch).callUnary, "constant_pad_nd": (*batch).callUnary,
+	"nn.pad_inside": (*batch).callUnary, "nn.pad_gradient": (*batch).callUnary,
+	"empty_like": (*batch).callUnary, "zeros_like": (*batch).callUnary, "ones_like": (*batch).callUnary, "full_like": (*batch).callUnary, "is_conj": (*batch).callUnary, "is_set_to": (*batch).callOnBatch, "is_neg": (*batch).callUnary,
+	"conj": (*batch).callUnary, "neg_view": (*batch).callUnary, "real": (*batch).callUnary, "imag": (*batch).callUnary, "view_as_real": (*batch).callUnary,
+	"view_as_complex": newMatrixRule(1), "mT": newMatrixRule(2), "adjoint": newMatrixRule(2), "tril": newMatrixRule(2), "triu": newMatrixRule(2),
+	"masked_fill": (*batch).fillMasked, "as_strided_scatter": rejectCall,
+	"copy_": (*batch).callPointwise, "fill": (*batch).fillTensor,
+	"new_empty": (*batch).prependBatchSize, "new_zeros": (*batch).prependBatchSize, "new_ones": (*batch).prependBatchSize, "new_full": (*batch).prependBatchSize,
+	"as_strided": (*batch).viewStrided, "view": (*batch).reshapeBatch, "reshape": (*batch).reshapeBatch, "expand": (*batch).expandBatch, "broadcast_to": (*batch).expandBatch, "permute": (*batch).permuteBatch,
+	"reshape_as": (*batch).rewriteView, "flatten": (*batch).rewriteView, "ravel": (*batch).rewriteView, "squeeze": (*batch).rewriteView, "t": (*batch).rewriteView, "T": (*batch).rewriteView, "H": (*batch).rewriteView,
+	"hsplit": (*batch).splitBatch, "vsplit": (*batch).splitBatch, "dsplit": (*batch).splitBatch,
+	"matmul": (*batch).multiplyBatch, "mm": (*batch).multiplyBatch, "bmm": (*batch).multiplyBatch, "mv": (*batch).multiplyBatch, "dot": (*batch).multiplyBatch, "vdot": (*batch).multiplyBatch,
+	"addmm": (*batch).addProduct, "addmv": (*batch).addProduct, "baddbmm": (*batch).addProduct,
+	"cat": (*batch).concatenateBatch, "stack": (*batch).concatenateBatch,
+	"index_get": (*batch).getIndexed, "index_set_": (*batch).setIndexed, "index_set_scalar_": (*batch).setIndexed, "index_put": (*batch).putIndexed,
+	"linalg.lstsq": loopCall, "linspace": loopCall, "logspace": loopCall, // they look at elements, and have as many results in any case
+	"embedding": (*batch).lookUpRows, "nn.bag": (*batch).lookUpRows,
+	"any": (*batch).reduceNoDims, "all": (*batch).reduceNoDims,
+	"ctc_loss": decomposeCall, "nn.ctc_loss": decomposeCall, // whose decompositions read lengths
+	"pixel_shuffle": decomposeCall, "pixel_unshuffle": decomposeCall, "channel_shuffle": decomposeCall, "block_diag": decomposeCall, "outer": decomposeCall, "cross": decomposeCall, "linalg.cross": decomposeCall, "cholesky_solve": decomposeCall,
+	"nn.pick": decomposeCall, "nn.binary_cross_entropy_each": decomposeCall, "nn.linear_losses": decomposeCall,
+	"is_contiguous": (*batch).callOnWrapper, "to_string": (*batch).formatBatched,
 }
 
-// stepped is the rule of compositions whose steps have the same derivatives as they have themselves.
-func stepped(b *batch) bool {
-	b.steps()
+// decomposeCall is the rule of composite operators whose decomposition has the same derivatives as their formula.
+func decomposeCall(b *batch) bool {
+	b.runDecomposition()
 	return true
 }
 
-// unary is the rule of operators of a tensor whose elements, wherever they are, become those of the result.
-func (b *batch) unary() bool {
+// callUnary is the rule of operators that map each element of a tensor to the same element of the result, in any memory format.
+func (b *batch) callUnary() bool {
 	for _, v := range b.Args {
 		if f, ok := v.(*shape.MemoryFormat); ok && *f != shape.Preserve && *f != shape.Contiguous && *f != shape.NoFormat {
 			return false
 		}
 	}
-	return b.direct()
+	return b.callOnBatch()
 }
 
-// ofNone is the rule of operators that reduce nothing for an empty list of dimensions.
-func (b *batch) ofNone() bool {
+// reduceNoDims is the rule of operators that return the elements unreduced for an empty list of dimensions.
+func (b *batch) reduceNoDims() bool {
 	dim := dispatch.Given[[]int64](b.Call, "dim", nil)
-	return dim != nil && len(dim) == 0 && b.direct()
+	return dim != nil && len(dim) == 0 && b.callOnBatch()
 }
 
-// matrices is the rule of operators on the last n dimensions.
-func matrices(n int) func(b *batch) bool {
-	return func(b *batch) bool { return b.self.Dim() >= n && b.direct() }
+// newMatrixRule returns the rule of operators on the last n dimensions.
+func newMatrixRule(n int) func(b *batch) bool {
+	return func(b *batch) bool { return b.self.Dim() >= n && b.callOnBatch() }
 }
 
-// itself has the operator look at the tensor for one example.
-func (b *batch) itself() bool {
+// callOnWrapper calls the operator on the batched tensor itself, whose sizes and strides are those of one batch element.
+func (b *batch) callOnWrapper() bool {
 	b.Check(b.Run(b.C.Excluding(tensor.Transformed)))
 	return true
 }
 
-// text returns the printed form of a batched tensor.
-func (b *batch) text() bool {
-	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.all(t) })
+// formatBatched returns the printed form of a batched tensor.
+func (b *batch) formatBatched() bool {
+	back := b.Call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.unwrapBatch(t) })
 	err := b.Run(b.C)
 	back.Restore()
 	b.Check(err)
@@ -85,9 +85,9 @@ func (b *batch) text() bool {
 	return true
 }
 
-// pointwise is the rule of broadcasting operators: operands of fewer dimensions get dimensions of size 1 after the batch dimension. In type promotion
-// each counts with the dimensions of one batch element.
-func (b *batch) pointwise() bool {
+// callPointwise is the rule of broadcasting operators: operands of fewer dimensions get dimensions of size 1 after the batch dimension. In
+// type promotion each counts with the dimensions of one batch element.
+func (b *batch) callPointwise() bool {
 	rank := 0
 	b.AnyTensor(func(t *tensor.Tensor) bool {
 		rank = max(rank, t.Dim())
@@ -98,11 +98,11 @@ func (b *batch) pointwise() bool {
 			return false
 		}
 	}
-	b.call(func(t *tensor.Tensor) *tensor.Tensor {
-		v := b.all(t)
+	b.callReplaced(func(t *tensor.Tensor) *tensor.Tensor {
+		v := b.unwrapBatch(t)
 		switch {
 		case v != t:
-			return b.ranked(b.padded(v, rank-t.Dim()), t.Rank() == dtype.ZeroDim && rank > 0)
+			return b.markZeroDim(b.insertDims(v, rank-t.Dim()), t.Rank() == dtype.ZeroDim && rank > 0)
 		case rank == 0 && t.Rank() == dtype.ZeroDim && t != dispatch.Given[*tensor.Tensor](b.Call, "value", nil): // as numbers that are others for each example, which make a vector; the value to fill with has no dimensions and does not affect the dtype
 			return b.Unsqueeze(t, 0)
 		}
@@ -111,87 +111,88 @@ func (b *batch) pointwise() bool {
 	return true
 }
 
-// ranked returns a tensor of all examples, of which each may be one without dimensions.
-func (b *batch) ranked(v *tensor.Tensor, zeroDim bool) *tensor.Tensor {
+// markZeroDim returns v, marked to count as zero-dimensional in type promotion if zeroDim is set.
+func (b *batch) markZeroDim(v *tensor.Tensor, zeroDim bool) *tensor.Tensor {
 	if !zeroDim {
 		return v
 	}
 	return b.Track(v.AsZeroDim(), nil)
 }
 
-// filled is the rule of masked_fill, whose value is a number for each example.
-func (b *batch) filled() bool {
+// fillMasked is the rule of masked_fill with a batched value that has one number for each batch element.
+func (b *batch) fillMasked() bool {
 	operands := b.Operands()
 	value := operands[len(operands)-1]
-	if !b.maps(value) || value.Dim() > 0 {
+	if !b.isMapped(value) || value.Dim() > 0 {
 		return false
 	}
 	if len(b.Written()) > 0 {
-		b.loop(b.C)
+		b.loopOverBatch(b.C)
 		return true
 	}
 	cast := b.ToOptionsWith(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve)
-	return b.set(b.C.Where(nil, operands[1], cast, b.self))
+	return b.setResult(b.C.Where(nil, operands[1], cast, b.self))
 }
 
-// whole is the rule of fill, whose value is a number for each example.
-func (b *batch) whole() bool {
+// fillTensor is the rule of fill with a batched value that has one number for each batch element.
+func (b *batch) fillTensor() bool {
 	operands := b.Operands()
 	value := operands[len(operands)-1]
-	if len(operands) < 2 || !b.maps(value) || value.Dim() > 0 {
-		return b.pointwise()
+	if len(operands) < 2 || !b.isMapped(value) || value.Dim() > 0 {
+		return b.callPointwise()
 	}
 	if len(b.Written()) > 0 {
 		b.Check(b.C.Copy(b.self, value, false))
-		return b.set(b.self, nil)
+		return b.setResult(b.self, nil)
 	}
 	cast := b.ToOptionsWith(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve)
-	return b.set(b.C.Clone(b.Expand(cast, b.self.Sizes()...), shape.Contiguous))
+	return b.setResult(b.C.Clone(b.Expand(cast, b.self.Sizes()...), shape.Contiguous))
 }
 
-// looped is the rule of operators that are called for each example.
-func looped(b *batch) bool {
-	b.loop(b.C)
+// loopCall is the rule of operators that are called once for each batch element.
+func loopCall(b *batch) bool {
+	b.loopOverBatch(b.C)
 	return true
 }
 
-// rows is the rule of operators that select rows. Their gradients may differ from those of the decomposition, and are dense for a batch.
-func (b *batch) rows() bool {
+// lookUpRows is the rule of operators that select rows. Their gradients may differ from those of the decomposition, and are dense for a
+// batch.
+func (b *batch) lookUpRows() bool {
 	if dispatch.Given(b.Call, "padding_idx", int64(-1)) < 0 && !dispatch.Given(b.Call, "scale_grad_by_freq", false) {
-		return stepped(b)
+		return decomposeCall(b)
 	}
 	*b.Args[b.Place("sparse")].(*bool) = false
-	b.loop(b.C)
+	b.loopOverBatch(b.C)
 	return true
 }
 
-// refused is the rule of operators that return storage positions of elements, which are those of the whole batch.
-func refused(b *batch) bool {
-	b.Check(b.missing())
+// rejectCall is the rule of operators that return storage positions of elements, which would be those of the whole batch: an error.
+func rejectCall(b *batch) bool {
+	b.Check(b.notImplementedError())
 	return false
 }
 
-// padded returns the tensor of all examples with n dimensions of size 1 before those of an example.
-func (b *batch) padded(v *tensor.Tensor, n int) *tensor.Tensor {
+// insertDims returns v with n dimensions of size 1 inserted after the batch dimension.
+func (b *batch) insertDims(v *tensor.Tensor, n int) *tensor.Tensor {
 	for range n {
 		v = b.Unsqueeze(v, 1)
 	}
 	return v
 }
 
-// others are operators along a dimension with further tensors of the same rank as the first; an index vector has another rank.
-var others = []string{"gather", "scatter", "scatter_add", "scatter_reduce", "index_select", "index_add", "index_copy"}
+// indexedAlongDim lists operators along a dimension whose other tensors have the rank of the first one; an index vector has another rank.
+var indexedAlongDim = []string{"gather", "scatter", "scatter_add", "scatter_reduce", "index_select", "index_add", "index_copy"}
 
-// along is the rule of operators along dimensions, which are one further on in the tensor of all examples.
-func (b *batch) along() bool {
+// callAlongDim is the rule of operators along dimensions, which are shifted by one for the batch dimension.
+func (b *batch) callAlongDim() bool {
 	vector := -1 // the place of an index that is the same for all
-	if slices.Contains(others, b.Name) {
+	if slices.Contains(indexedAlongDim, b.Name) {
 		if at := b.Place("index"); b.Name[:5] == "index" {
-			if vector = at; b.maps(dispatch.Value[*tensor.Tensor](b.Call, at)) {
+			if vector = at; b.isMapped(dispatch.Value[*tensor.Tensor](b.Call, at)) {
 				return false
 			}
 		}
-	} else if !b.maps(b.self) || len(b.Operands()) > 1 {
+	} else if !b.isMapped(b.self) || len(b.Operands()) > 1 {
 		return false
 	}
 	n, room := int64(b.self.Dim()), int64(0)
@@ -200,7 +201,7 @@ func (b *batch) along() bool {
 	}
 	column := n == 0 && b.Call.Names() == "reduce" && !dispatch.Given(b.Call, "keepdim", false) // of examples that are numbers
 	if n+room == 0 && !column {
-		return b.Is(dispatch.View) && b.scalar()
+		return b.Is(dispatch.View) && b.viewScalar()
 	}
 	fits := func(d int64) bool { return -(n+room) <= d && d < n+room || column && (d == 0 || d == -1) }
 	moved := func(d int64) int64 {
@@ -243,7 +244,7 @@ func (b *batch) along() bool {
 			}
 			if len(dims) == 0 {
 				if b.Call.Names() != "reduce" {
-					return b.Name == "squeeze" && b.set(b.C.View(b.self, b.self.Sizes()))
+					return b.Name == "squeeze" && b.setResult(b.C.View(b.self, b.self.Sizes()))
 				}
 				for d := range max(n, 1) {
 					dims = append(dims, d+1)
@@ -264,14 +265,14 @@ func (b *batch) along() bool {
 	if vector >= 0 {
 		index = dispatch.Value[*tensor.Tensor](b.Call, vector)
 	}
-	b.call(func(t *tensor.Tensor) *tensor.Tensor {
+	b.callReplaced(func(t *tensor.Tensor) *tensor.Tensor {
 		switch {
 		case t == index:
 			return t
-		case slices.Contains(others, b.Name) && !b.maps(t):
-			return b.every(t)
+		case slices.Contains(indexedAlongDim, b.Name) && !b.isMapped(t):
+			return b.expandToBatch(t)
 		}
-		v := b.all(t)
+		v := b.unwrapBatch(t)
 		switch {
 		case flat:
 			return b.Reshape(v, b.level.Size, t.Numel())
@@ -283,15 +284,15 @@ func (b *batch) along() bool {
 	return true
 }
 
-// product is the rule of products of matrices and vectors: the examples are the first dimension of a batch.
-func (b *batch) product() bool {
+// multiplyBatch is the rule of products of matrices and vectors: the vmap dimension is the first batch dimension.
+func (b *batch) multiplyBatch() bool {
 	operands := b.Operands()
 	x, y := operands[len(operands)-2], operands[len(operands)-1]
 	ranks := map[string][2]int{"mm": {2, 2}, "bmm": {3, 3}, "mv": {2, 1}, "dot": {1, 1}, "vdot": {1, 1}}
 	if want, ok := ranks[b.Name]; ok && want != [2]int{x.Dim(), y.Dim()} || x.Dim() == 0 || y.Dim() == 0 || x.DType() != y.DType() || b.Name == "bmm" && x.Sizes()[0] != y.Sizes()[0] {
 		return false
 	}
-	v, w := b.all(x), b.all(y)
+	v, w := b.unwrapBatch(x), b.unwrapBatch(y)
 	if b.Name == "vdot" {
 		v = b.Conj(v)
 	}
@@ -302,11 +303,11 @@ func (b *batch) product() bool {
 		w = b.Unsqueeze(w, -1)
 	}
 	rank := max(x.Dim(), y.Dim(), 2)
-	if v != x && b.maps(x) {
-		v = b.padded(v, rank-max(x.Dim(), 2))
+	if v != x && b.isMapped(x) {
+		v = b.insertDims(v, rank-max(x.Dim(), 2))
 	}
-	if b.maps(y) {
-		w = b.padded(w, rank-max(y.Dim(), 2))
+	if b.isMapped(y) {
+		w = b.insertDims(w, rank-max(y.Dim(), 2))
 	}
 	made := b.Matmul(v, w)
 	if y.Dim() == 1 {
@@ -317,11 +318,11 @@ func (b *batch) product() bool {
 	} else if x.Dim() == 1 {
 		made = b.SqueezeDim(made, -2)
 	}
-	return b.set(tensor.Wrap(b.Name, made, b.level))
+	return b.setResult(tensor.Wrap(b.Name, made, b.level))
 }
 
-// sum is the rule of a product that is added to a tensor.
-func (b *batch) sum() bool {
+// addProduct is the rule of a matrix product that is added to a tensor.
+func (b *batch) addProduct() bool {
 	one := func(name string) bool {
 		s := dispatch.Given(b.Call, name, dtype.IntScalar(1))
 		return s.Kind != dtype.KindComplex && s.Float() == 1
@@ -342,11 +343,11 @@ func (b *batch) sum() bool {
 	if !shape.ExpandsTo(operands[0].Sizes(), made.Sizes()) {
 		return false
 	}
-	return b.set(b.C.Add(nil, made, operands[0], dtype.IntScalar(1)))
+	return b.setResult(b.C.Add(nil, made, operands[0], dtype.IntScalar(1)))
 }
 
-// joined is the rule of operators that concatenate tensors of equal rank.
-func (b *batch) joined() bool {
+// concatenateBatch is the rule of operators that concatenate tensors of equal rank.
+func (b *batch) concatenateBatch() bool {
 	room := int64(0)
 	if b.Name == "stack" {
 		room = 1
@@ -366,21 +367,21 @@ func (b *batch) joined() bool {
 	if *dim >= 0 {
 		*dim++
 	}
-	b.call(b.every)
+	b.callReplaced(b.expandToBatch)
 	return true
 }
 
-// all of a dimension, as an item of an index.
-var whole = ops.IndexItem{Kind: ops.IndexSlice, Start: math.MinInt64, Stop: math.MinInt64, Step: math.MinInt64}
+// fullSlice is the index item that selects a whole dimension.
+var fullSlice = ops.IndexItem{Kind: ops.IndexSlice, Start: math.MinInt64, Stop: math.MinInt64, Step: math.MinInt64}
 
-// basic reports whether an index is the same for all batch elements, and the dimensions that it selects stay in place.
-func (b *batch) basic(items []ops.IndexItem) bool {
+// canIndexBatch reports whether an index is the same for all batch elements, and the dimensions that it selects stay in place.
+func (b *batch) canIndexBatch(items []ops.IndexItem) bool {
 	tensors, parted := 0, false
 	for i, item := range items {
 		if item.Kind != ops.IndexTensor && item.Kind != ops.IndexBool {
 			continue
 		}
-		if item.Tensor != nil && b.maps(item.Tensor) {
+		if item.Tensor != nil && b.isMapped(item.Tensor) {
 			return false
 		}
 		if tensors++; tensors > 1 && items[i-1].Kind != ops.IndexTensor && items[i-1].Kind != ops.IndexBool {
@@ -390,70 +391,70 @@ func (b *batch) basic(items []ops.IndexItem) bool {
 	return !parted && (tensors == 0 || !slices.ContainsFunc(items, func(item ops.IndexItem) bool { return item.Kind == ops.IndexInt }))
 }
 
-// indexed is the rule of x[index].
-func (b *batch) indexed() bool {
+// getIndexed is the rule of x[index].
+func (b *batch) getIndexed() bool {
 	items := b.Args[b.First()+1].(*[]ops.IndexItem)
 	for _, item := range *items {
-		if item.Kind == ops.IndexTensor && b.maps(item.Tensor) && ops.IsMask(item.Tensor) {
+		if item.Kind == ops.IndexTensor && b.isMapped(item.Tensor) && ops.IsMask(item.Tensor) {
 			b.Check(status.Runtimef("%s: inside vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask; where() keeps the shape", b.Name))
 		}
 	}
 	switch {
-	case b.maps(b.self) && b.basic(*items):
-		*items = append([]ops.IndexItem{whole}, *items...)
-		return b.direct()
-	case !b.maps(b.self) && len(*items) == 1: // a table of which each example has other rows
-		return b.direct()
+	case b.isMapped(b.self) && b.canIndexBatch(*items):
+		*items = append([]ops.IndexItem{fullSlice}, *items...)
+		return b.callOnBatch()
+	case !b.isMapped(b.self) && len(*items) == 1: // a table of which each example has other rows
+		return b.callOnBatch()
 	}
 	for _, item := range *items {
 		if item.Kind == ops.IndexTensor {
-			b.loop(b.C)
+			b.loopOverBatch(b.C)
 			return true
 		}
 	}
 	return false
 }
 
-// assigned is the rule of x[index] = value.
-func (b *batch) assigned() bool {
+// setIndexed is the rule of x[index] = value.
+func (b *batch) setIndexed() bool {
 	items := b.Args[b.First()+1].(*[]ops.IndexItem)
-	if !b.basic(*items) {
+	if !b.canIndexBatch(*items) {
 		return false
 	}
 	value := b.Operands()[len(b.Operands())-1]
 	pads := 0
-	if b.Name == "index_set_" && b.maps(value) {
+	if b.Name == "index_set_" && b.isMapped(value) {
 		part := b.IndexGet(b.self, *items)
 		if pads = part.Dim() - value.Dim(); pads < 0 {
 			return false
 		}
 	}
-	*items = append([]ops.IndexItem{whole}, *items...)
-	b.call(func(t *tensor.Tensor) *tensor.Tensor {
+	*items = append([]ops.IndexItem{fullSlice}, *items...)
+	b.callReplaced(func(t *tensor.Tensor) *tensor.Tensor {
 		if t == value && t != b.self {
-			if b.maps(t) {
-				return b.padded(b.all(t), pads)
+			if b.isMapped(t) {
+				return b.insertDims(b.unwrapBatch(t), pads)
 			}
 			return t
 		}
-		return b.all(t)
+		return b.unwrapBatch(t)
 	})
 	return true
 }
 
-// assignedTo is the rule of index_put whose indices are the same for all batch elements: x[index] = value.
-func (b *batch) assignedTo() bool {
+// putIndexed is the rule of index_put whose indices are the same for all batch elements: x[index] = value.
+func (b *batch) putIndexed() bool {
 	operands := b.Operands()
 	values := operands[len(operands)-1]
-	if !b.maps(b.self) || dispatch.Given(b.Call, "accumulate", false) || values.DType() != b.self.DType() {
+	if !b.isMapped(b.self) || dispatch.Given(b.Call, "accumulate", false) || values.DType() != b.self.DType() {
 		return false
 	}
 	var items []ops.IndexItem
 	for _, t := range dispatch.Given[[]*tensor.Tensor](b.Call, "indices", nil) {
 		switch {
 		case t == nil:
-			items = append(items, whole)
-		case b.maps(t):
+			items = append(items, fullSlice)
+		case b.isMapped(t):
 			return false
 		default:
 			items = append(items, ops.IndexItem{Kind: ops.IndexTensor, Tensor: t})
@@ -467,5 +468,5 @@ func (b *batch) assignedTo() bool {
 	if to != b.self {
 		to, _ = b.Return(to)
 	}
-	return b.set(to, nil)
+	return b.setResult(to, nil)
 }
