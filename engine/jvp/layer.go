@@ -16,95 +16,97 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-func init() { dispatch.Differentiate(serve) }
+func init() { dispatch.Differentiate(runWithTangents) }
 
-// pushed is a call at a level of forward differentiation.
-type pushed struct {
+// jvpCall is a call at a level of forward differentiation.
+type jvpCall struct {
 	build.Builder
 	*dispatch.Call
-	level *tensor.Level
-	self  *tensor.Tensor                    // the first operand
-	still *tensor.Still                     // of the tangents of results
-	read  map[*tensor.Tensor]*tensor.Tensor // copies to read instead of operands that the call writes to
+	level      *tensor.Level
+	self       *tensor.Tensor                    // the first operand
+	still      *tensor.Still                     // of the tangents of results
+	readCopies map[*tensor.Tensor]*tensor.Tensor // copies to read instead of operands that the call writes to
 }
 
-// calls are finished ones, for reuse.
-var calls = sync.Pool{New: func() any { return new(pushed) }}
+// callPool holds finished calls for reuse.
+var callPool = sync.Pool{New: func() any { return new(jvpCall) }}
 
-func serve(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
-	p := calls.Get().(*pushed)
+// runWithTangents runs a call at level l of forward differentiation. Temporaries are released when it returns.
+func runWithTangents(c dispatch.Context, call *dispatch.Call, l *tensor.Level) error {
+	p := callPool.Get().(*jvpCall)
 	p.Op, p.Call, p.C, p.level = call.Name, call, c, l
 	defer func() {
 		p.ReleaseAll()
-		*p = pushed{}
-		calls.Put(p)
+		*p = jvpCall{}
+		callPool.Put(p)
 	}()
 	if at := call.First(); at >= 0 {
 		p.self = dispatch.Value[*tensor.Tensor](call, at)
 	}
-	return p.Try(p.serve)
+	return p.Try(p.applyRule)
 }
 
-func (p *pushed) serve() {
-	p.Check(p.refused())
+// applyRule runs the call by the rule that its tangents and the operator's properties determine.
+func (p *jvpCall) applyRule() {
+	p.Check(p.checkSupported())
 	switch rule := rules[p.Name]; {
 	case p.Is(dispatch.View) && p.Outs == 1 && len(p.Written()) > 0:
 		p.reshapeInPlace()
 	case p.level.Over(): // a tensor that has escaped is its primal
-		p.constant()
-	case !p.moves() && !p.Composed():
-		p.rest()
+		p.callConstant()
+	case !p.hasTangent() && !p.Composed():
+		p.callWithZeroTangents()
 	case rule != nil && rule(p):
 	case len(p.Written()) == 0 && (p.Name == "bernoulli" || p.Name == "normal" || p.Name == "poisson"):
-		p.drawn()
-	case p.Is(dispatch.Constant) || p.plain() || p.Is(dispatch.Random) && (!p.Composed() || p.Is(dispatch.Derived)): // random results do not depend on tangents
-		p.constant()
+		p.drawRandom()
+	case p.Is(dispatch.Constant) || p.hasNoTensorResult() || p.Is(dispatch.Random) && (!p.Composed() || p.Is(dispatch.Derived)): // random results do not depend on tangents
+		p.callConstant()
 	case p.Is(dispatch.Linear) || p.Is(dispatch.View) && !p.Composed():
-		p.linear()
+		p.callLinear()
 	case p.Is(dispatch.Multilinear):
-		p.tangents(p.multilinear)
+		p.callWithRule(p.callMultilinear)
 	case p.Composed() && !p.Is(dispatch.Derived):
-		p.steps()
-	case p.Is(dispatch.Elementwise) && p.diagonal():
-		p.tangents(p.pointwise)
+		p.runDecomposition()
+	case p.Is(dispatch.Elementwise) && p.hasDiagonalJacobian():
+		p.callWithRule(p.callPointwise)
 	default:
-		p.tangents(p.product)
+		p.callWithRule(p.callDoubleBackward)
 	}
 }
 
-// primal returns a tensor without its tangent.
-func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
-	t = p.reads(t)
+// primalOf returns a tensor without its tangent.
+func (p *jvpCall) primalOf(t *tensor.Tensor) *tensor.Tensor {
+	t = p.operandToRead(t)
 	if w := t.Wrapped(); w != nil && w.Level == p.level {
 		return w.Value
 	}
 	return t
 }
 
-// tangent returns that of a tensor, nil for none, or zeros alone.
-func (p *pushed) tangent(t *tensor.Tensor) *tensor.Tensor {
-	t = p.reads(t)
+// tangentOf returns the tangent of a tensor, or nil if it has none or a zero tangent.
+func (p *jvpCall) tangentOf(t *tensor.Tensor) *tensor.Tensor {
+	t = p.operandToRead(t)
 	if w := t.Wrapped(); w != nil && w.Level == p.level && w.Still.Moves() {
 		return w.Tangent
 	}
 	return nil
 }
 
-// reads returns the tensor to read for an operand.
-func (p *pushed) reads(t *tensor.Tensor) *tensor.Tensor {
-	if kept := p.read[t]; kept != nil {
+// operandToRead returns the copy to read instead of t if copyReadOperands made one, and t otherwise.
+func (p *jvpCall) operandToRead(t *tensor.Tensor) *tensor.Tensor {
+	if kept := p.readCopies[t]; kept != nil {
 		return kept
 	}
 	return t
 }
 
-// moves reports whether an operand or an output has a tangent that is not zeros alone.
-func (p *pushed) moves() bool {
-	return p.AnyTensor(func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
+// hasTangent reports whether an operand or an output has a nonzero tangent.
+func (p *jvpCall) hasTangent() bool {
+	return p.AnyTensor(func(t *tensor.Tensor) bool { return p.tangentOf(t) != nil })
 }
 
-// plain reports whether the call neither returns tensors nor writes to any.
-func (p *pushed) plain() bool {
+// hasNoTensorResult reports whether the call neither returns tensors nor writes to any.
+func (p *jvpCall) hasNoTensorResult() bool {
 	return len(p.Written()) == 0 && !slices.ContainsFunc(p.Results, func(v any) bool {
 		switch v.(type) {
 		case **tensor.Tensor, *[]*tensor.Tensor:
@@ -114,13 +116,13 @@ func (p *pushed) plain() bool {
 	})
 }
 
-// rejected is the error of a call that there is no derivative of.
-func (p *pushed) refused() error {
+// checkSupported returns an error if forward differentiation does not support the call.
+func (p *jvpCall) checkSupported() error {
 	written := p.Written()
 	switch {
 	case p.level.Over():
 		return nil
-	case slices.ContainsFunc(written, p.fixed):
+	case slices.ContainsFunc(written, p.hasFixedTangent):
 		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a separate tangent; "+
 			"clone() the tensor first", p.Name)
 	case (p.Category() == "storage" || p.Category() == "file") && p.Name != "data_ptr":
@@ -131,13 +133,13 @@ func (p *pushed) refused() error {
 	return nil
 }
 
-// differentiable reports whether tensors of t's dtype have tangents.
-func differentiable(t *tensor.Tensor) bool {
+// isDifferentiable reports whether tensors of t's dtype have tangents.
+func isDifferentiable(t *tensor.Tensor) bool {
 	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
 }
 
-// run runs the call with the tensors replaced, and returns the new tensors, with nil for results that were written in place.
-func (p *pushed) run(c dispatch.Context, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
+// runReplaced runs the call with the tensors replaced, and returns the new tensors, with nil for results that were written in place.
+func (p *jvpCall) runReplaced(c dispatch.Context, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
 	given := make([]*tensor.Tensor, 0, 4)
 	back := p.Call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 		other := change(i, t)
@@ -169,20 +171,20 @@ func (p *pushed) run(c dispatch.Context, change func(i int, t *tensor.Tensor) *t
 	return made
 }
 
-// primals runs the call without tangents.
-func (p *pushed) primals() []*tensor.Tensor {
-	return p.run(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
+// computePrimals runs the call without tangents.
+func (p *jvpCall) computePrimals() []*tensor.Tensor {
+	return p.runReplaced(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primalOf(t) })
 }
 
-// fixed reports whether elements of a tensor share memory that those of its tangent do not share.
-func (p *pushed) fixed(t *tensor.Tensor) bool {
+// hasFixedTangent reports whether elements of a tensor share memory that those of its tangent do not share.
+func (p *jvpCall) hasFixedTangent(t *tensor.Tensor) bool {
 	w := t.Wrapped()
 	return w != nil && w.Level == p.level && w.Fixed
 }
 
-// give makes pairs of primals and tangents the results of the call. A tangent is nil if a result has none. Results that were written in place stay
-// the caller's tensors.
-func (p *pushed) give(primals, tangents []*tensor.Tensor) {
+// setResults makes pairs of primals and tangents the results of the call. A tangent is nil if a result has none. Results that were written
+// in place stay the caller's tensors.
+func (p *jvpCall) setResults(primals, tangents []*tensor.Tensor) {
 	// All are created before one is a result: otherwise an error would leak those before it.
 	all := make([]*tensor.Tensor, len(primals))
 	for k, primal := range primals {
@@ -195,14 +197,14 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 		t, err := tensor.PairOwned(p.Name, value, slope, p.still, p.level)
 		p.Check(err)
 		p.Track(t, nil)
-		t.Wrapped().Fixed = p.Is(dispatch.View) && p.fixed(p.self)
+		t.Wrapped().Fixed = p.Is(dispatch.View) && p.hasFixedTangent(p.self)
 		all[k] = t
 	}
 	k := -1
 	next := func() *tensor.Tensor {
 		k++
 		if all[k] == nil {
-			return p.output(k)
+			return p.writtenOutput(k)
 		}
 		t, _ := p.Return(all[k])
 		return t
@@ -219,8 +221,8 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 	}
 }
 
-// output returns the tensor that result k was written to; nil for one that the call does not have.
-func (p *pushed) output(k int) *tensor.Tensor {
+// writtenOutput returns the tensor that result k was written to, or nil if the call has none.
+func (p *jvpCall) writtenOutput(k int) *tensor.Tensor {
 	if k < p.Outs {
 		return dispatch.Value[*tensor.Tensor](p.Call, k)
 	}
@@ -230,25 +232,25 @@ func (p *pushed) output(k int) *tensor.Tensor {
 	return nil
 }
 
-// constant runs the call without tangents, and zeros the tangents of the tensors that it writes to.
-func (p *pushed) constant() {
-	made := p.primals()
+// callConstant runs the call without tangents, and zeros the tangents of the tensors that it writes to.
+func (p *jvpCall) callConstant() {
+	made := p.computePrimals()
 	if !p.level.Over() {
 		for _, t := range p.Written() {
-			if slope := p.tangent(t); slope != nil {
+			if slope := p.tangentOf(t); slope != nil {
 				p.Check(p.C.Zero(slope))
 			}
 		}
 	}
-	p.give(made, nil)
+	p.setResults(made, nil)
 }
 
 // reshapeInPlace makes self, with its tangent, the view that the operator returns.
-func (p *pushed) reshapeInPlace() {
+func (p *jvpCall) reshapeInPlace() {
 	out, result := p.Args[0].(**tensor.Tensor), p.Results[0].(**tensor.Tensor)
 	self := *out
 	*out = nil
-	p.serve()
+	p.applyRule()
 	*out = self
 	made := p.Track(*result, nil)
 	*result = nil
@@ -259,21 +261,21 @@ func (p *pushed) reshapeInPlace() {
 	*result = self
 }
 
-// drawn draws from distributions whose parameters have tangents: the tangents of the numbers are zeros, as in PyTorch.
-func (p *pushed) drawn() {
-	made := p.primals()
+// drawRandom draws from distributions whose parameters have tangents: the tangents of the samples are zero, as in PyTorch.
+func (p *jvpCall) drawRandom() {
+	made := p.computePrimals()
 	zeros := make([]*tensor.Tensor, len(made))
 	for i, t := range made {
 		zeros[i] = p.ZerosLikeWith(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)
 	}
-	p.give(made, zeros)
+	p.setResults(made, zeros)
 }
 
-// steps runs the decomposition of a composite operator with tangents. If an intermediate op fails, because it depends on elements that differ in
-// inner transforms or writes to out, the operator is one call.
-func (p *pushed) steps() {
-	if p.intoOuts() {
-		p.tangents(p.product)
+// runDecomposition runs the decomposition of a composite operator with tangents. If an intermediate op fails, because it depends on
+// elements that differ in inner transforms or writes to out, the operator is called as a whole.
+func (p *jvpCall) runDecomposition() {
+	if p.hasOut() {
+		p.callWithRule(p.callDoubleBackward)
 		return
 	}
 	err := p.Steps(p.C)
@@ -289,23 +291,23 @@ func (p *pushed) steps() {
 	if err == nil {
 		return
 	}
-	p.discard()
+	p.discardResults()
 	if len(p.Written()) > 0 {
 		p.Check(err)
 	}
-	p.tangents(p.product)
+	p.callWithRule(p.callDoubleBackward)
 }
 
-// intoOuts reports whether an out argument is passed. Intermediate ops write to it without the dispatcher, which handles tangents.
-func (p *pushed) intoOuts() bool {
+// hasOut reports whether an out argument is passed. Intermediate ops write to it without the dispatcher, which handles tangents.
+func (p *jvpCall) hasOut() bool {
 	return slices.ContainsFunc(p.Args[:p.Outs], func(v any) bool {
 		t, ok := v.(**tensor.Tensor)
 		return ok && *t != nil
 	})
 }
 
-// discard releases the results that the call has made so far.
-func (p *pushed) discard() {
+// discardResults releases the results that the call has produced so far.
+func (p *jvpCall) discardResults() {
 	for _, t := range p.Made() {
 		if !slices.Contains(p.Written(), t) {
 			t.Release()
@@ -321,18 +323,19 @@ func (p *pushed) discard() {
 	}
 }
 
-// zeros returns a zero tangent for a tensor without one.
-func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
+// zeroTangent returns a zero tangent for a tensor without one.
+func (p *jvpCall) zeroTangent(t *tensor.Tensor) *tensor.Tensor {
 	if t.IsWrappedNumber() {
-		return p.Track(tensor.WrappedNumber(nothing(t.DType())))
+		return p.Track(tensor.WrappedNumber(zeroScalar(t.DType())))
 	}
 	zero := p.Track(tensor.Zeros(p.Name, nil, t.DType(), t.Device()))
 	return p.Track(zero.View(p.Name, t.Sizes(), make([]int64, t.Dim()), 0))
 }
 
-// laid returns a tangent with the layout of its primal, so that views of both have corresponding elements, and with separate memory.
-func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
-	if p.shared(tangent) && !p.shared(primal) {
+// matchLayout returns a tangent with the layout of its primal, so that views of both have corresponding elements, and with separate
+// memory.
+func (p *jvpCall) matchLayout(tangent, primal *tensor.Tensor) *tensor.Tensor {
+	if p.sharesOperandMemory(tangent) && !p.sharesOperandMemory(primal) {
 		tangent = p.CloneWith(tangent, shape.Preserve)
 	}
 	if primal.Keys()|tangent.Keys() == 0 && slices.Equal(tangent.Sizes(), primal.Sizes()) && slices.Equal(tangent.Strides(), primal.Strides()) {
@@ -341,19 +344,20 @@ func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	return p.Track(dispatch.Laid(p.C, tangent, primal))
 }
 
-// sharing returns an error for the tangent of a view that is no view of a tangent: a write to one of them would not be one to the other.
-func (p *pushed) sharing(tangent *tensor.Tensor) error {
-	if tangent == nil || p.shared(tangent) {
+// checkSharedMemory returns an error if the tangent of a view is not a view of a tangent: a write to one of them would not be one to the
+// other.
+func (p *jvpCall) checkSharedMemory(tangent *tensor.Tensor) error {
+	if tangent == nil || p.sharesOperandMemory(tangent) {
 		return nil
 	}
 	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which does not support this view; clone() the tensor first", p.Name)
 }
 
-// shared reports whether a result shares the memory of an operand or its tangent.
-func (p *pushed) shared(made *tensor.Tensor) bool {
+// sharesOperandMemory reports whether a result shares the memory of an operand or its tangent.
+func (p *jvpCall) sharesOperandMemory(made *tensor.Tensor) bool {
 	memory := made.Behind().Storage()
 	return p.AnyOperand(func(t *tensor.Tensor) bool {
-		slope := p.tangent(t)
-		return p.primal(t).Behind().Storage() == memory || slope != nil && slope.Behind().Storage() == memory
+		slope := p.tangentOf(t)
+		return p.primalOf(t).Behind().Storage() == memory || slope != nil && slope.Behind().Storage() == memory
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// nothing returns the number 0 of a dtype's category.
-func nothing(d dtype.DType) dtype.Scalar {
+// zeroScalar returns the number 0 of a dtype's category.
+func zeroScalar(d dtype.DType) dtype.Scalar {
 	switch {
 	case d.IsComplex():
 		return dtype.ComplexScalar(0)
@@ -21,66 +21,67 @@ func nothing(d dtype.DType) dtype.Scalar {
 	return dtype.IntScalar(0)
 }
 
-// linear is the rule of operators that are linear in all tensors jointly: the derivative is the operator applied to the tangents.
-func (p *pushed) linear() {
+// callLinear is the rule of operators that are linear in all tensors jointly: the derivative is the operator applied to the tangents.
+func (p *jvpCall) callLinear() {
 	switch {
-	case p.Is(dispatch.View) && p.tangent(p.self) == nil: // of memory without tangents
-		p.constant()
+	case p.Is(dispatch.View) && p.tangentOf(p.self) == nil: // of memory without tangents
+		p.callConstant()
 	case slices.ContainsFunc(p.Written(), func(t *tensor.Tensor) bool { return t != p.self }): // out, which could get other sizes
-		p.tangents(p.linearly)
+		p.callWithRule(p.applyToTangents)
 	default:
-		p.give(p.linearly())
+		p.setResults(p.applyToTangents())
 	}
 }
 
-// linearly returns the results and their tangents, and writes to both if the call is in place. It checks everything before it writes.
-func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
+// applyToTangents returns the results and their tangents, and writes to both if the call is in place. It checks everything before it
+// writes.
+func (p *jvpCall) applyToTangents() (made, slopes []*tensor.Tensor) {
 	commit := func() {}
 	if len(p.Written()) > 0 {
 		var from []*tensor.Tensor
 		for _, t := range p.Operands() {
-			from = append(from, p.primal(t), p.tangent(t))
+			from = append(from, p.primalOf(t), p.tangentOf(t))
 		}
-		commit = p.receive(from)
+		commit = p.prepareWrites(from)
 	}
-	made = p.primals()
+	made = p.computePrimals()
 	commit()
-	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && differentiable(t) }) {
+	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && isDifferentiable(t) }) {
 		return made, nil
 	}
-	undo := p.withoutNumbers()
-	slopes = p.run(p.C, func(i int, t *tensor.Tensor) *tensor.Tensor {
-		switch slope := p.tangent(t); {
+	undo := p.zeroScalars()
+	slopes = p.runReplaced(p.C, func(i int, t *tensor.Tensor) *tensor.Tensor {
+		switch slope := p.tangentOf(t); {
 		case slope != nil:
 			return slope
-		case p.chooses(i):
+		case p.isSelector(i):
 			return t
 		}
-		return p.zeros(t)
+		return p.zeroTangent(t)
 	})
 	undo()
 	for i, t := range made {
 		switch {
 		case t == nil:
-		case !differentiable(t):
+		case !isDifferentiable(t):
 			slopes[i] = nil
-		case p.shared(t):
-			p.Check(p.sharing(slopes[i]))
+		case p.sharesOperandMemory(t):
+			p.Check(p.checkSharedMemory(slopes[i]))
 		default:
-			slopes[i] = p.laid(slopes[i], t)
+			slopes[i] = p.matchLayout(slopes[i], t)
 		}
 	}
 	return made, slopes
 }
 
-// chooses reports whether an argument only selects elements of the others, as an index does.
-func (p *pushed) chooses(i int) bool {
+// isSelector reports whether argument i only selects elements of the others, as an index does.
+func (p *jvpCall) isSelector(i int) bool {
 	_, index := p.Args[i].(*[]ops.IndexItem)
 	return index || slices.ContainsFunc([]string{"index", "indices", "mask", "condition"}, func(name string) bool { return p.Place(name) == i })
 }
 
-// withoutNumbers replaces scalars that become elements by zero. It returns a function that restores them.
-func (p *pushed) withoutNumbers() (back func()) {
+// zeroScalars replaces scalar arguments that become elements by zero. It returns a function that restores them.
+func (p *jvpCall) zeroScalars() (back func()) {
 	var undo []func()
 	for _, name := range []string{"value", "fill_value"} {
 		if at := p.Place(name); at >= 0 {
@@ -102,8 +103,8 @@ func (p *pushed) withoutNumbers() (back func()) {
 	}
 }
 
-// tangents has a rule make the results, out of place, and their tangents, and writes both to the outputs that the call is given.
-func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
+// callWithRule has a rule compute the results, out of place, and their tangents, and writes both to the out arguments of the call.
+func (p *jvpCall) callWithRule(rule func() (made, slopes []*tensor.Tensor)) {
 	outs := make([]*tensor.Tensor, p.Outs)
 	for i := range outs {
 		out := p.Args[i].(**tensor.Tensor)
@@ -112,8 +113,8 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 	if len(p.Written()) > 0 {
 		p.Check(dispatch.Unsupported(p.Name, tensor.Transformed))
 	}
-	if !p.AnyOperand(func(t *tensor.Tensor) bool { return p.tangent(t) != nil }) { // of out alone
-		rule = func() (made, slopes []*tensor.Tensor) { return p.primals(), nil }
+	if !p.AnyOperand(func(t *tensor.Tensor) bool { return p.tangentOf(t) != nil }) { // of out alone
+		rule = func() (made, slopes []*tensor.Tensor) { return p.computePrimals(), nil }
 	}
 	made, slopes := func() (made, slopes []*tensor.Tensor) {
 		defer func() {
@@ -121,16 +122,16 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 				*p.Args[i].(**tensor.Tensor) = t
 			}
 		}()
-		defer p.keepRead(outs)()
+		defer p.copyReadOperands(outs)()
 		return rule()
 	}()
 	for k, t := range made {
 		if k < len(slopes) && slopes[k] != nil {
-			slopes[k] = p.laid(slopes[k], t)
+			slopes[k] = p.matchLayout(slopes[k], t)
 		}
 	}
 	if !slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }) {
-		p.give(made, slopes)
+		p.setResults(made, slopes)
 		return
 	}
 	for k, out := range outs {
@@ -138,11 +139,11 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v, but the result has sizes %v; use an out of these sizes", p.Name, out.Sizes(), made[k].Sizes()))
 		}
 	}
-	commit := p.receive(slopes)
-	written := p.rewritten(outs, made)
+	commit := p.prepareWrites(slopes)
+	written := p.writeOutputs(outs, made)
 	commit()
 	for k, out := range outs {
-		switch into := p.tangent(out); {
+		switch into := p.tangentOf(out); {
 		case into == nil:
 		case k < len(slopes) && slopes[k] != nil:
 			p.Check(p.C.Copy(into, slopes[k], false))
@@ -150,43 +151,43 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 			p.Check(p.C.Zero(into))
 		}
 	}
-	p.give(written, nil)
+	p.setResults(written, nil)
 }
 
-// rewritten writes the results to the outputs, without tangents: in a second call, except for random operators, which draw once.
-func (p *pushed) rewritten(outs, made []*tensor.Tensor) []*tensor.Tensor {
+// writeOutputs writes the results to the outputs, without tangents: in a second call, except for random operators, which draw once.
+func (p *jvpCall) writeOutputs(outs, made []*tensor.Tensor) []*tensor.Tensor {
 	if !p.Is(dispatch.Random) {
-		return p.primals()
+		return p.computePrimals()
 	}
 	for k, out := range outs {
 		if out != nil {
-			p.Check(p.C.Copy(p.primal(out), made[k], false))
+			p.Check(p.C.Copy(p.primalOf(out), made[k], false))
 		}
 	}
 	return make([]*tensor.Tensor, len(made))
 }
 
-// multilinear is the rule of operators that are linear in each tensor: the derivative is the sum of the results with each tangent in place of its
-// primal.
-func (p *pushed) multilinear() (made, slopes []*tensor.Tensor) {
-	made = p.primals()
+// callMultilinear is the rule of operators that are linear in each tensor: the derivative is the sum of the results with each tangent in
+// place of its primal.
+func (p *jvpCall) callMultilinear() (made, slopes []*tensor.Tensor) {
+	made = p.computePrimals()
 	for i := p.Outs; i < len(p.Args); i++ {
 		t, ok := p.Args[i].(**tensor.Tensor)
-		if !ok || *t == nil || p.tangent(*t) == nil {
+		if !ok || *t == nil || p.tangentOf(*t) == nil {
 			continue
 		}
-		slopes = p.sum(slopes, p.run(p.C, func(k int, t *tensor.Tensor) *tensor.Tensor {
+		slopes = p.addTangents(slopes, p.runReplaced(p.C, func(k int, t *tensor.Tensor) *tensor.Tensor {
 			if k == i {
-				return p.tangent(t)
+				return p.tangentOf(t)
 			}
-			return p.primal(t)
+			return p.primalOf(t)
 		}))
 	}
 	return made, slopes
 }
 
-// sum adds tangents up, of which nil is none.
-func (p *pushed) sum(a, b []*tensor.Tensor) []*tensor.Tensor {
+// addTangents adds two lists of tangents, in which nil is a zero tangent. It writes to a.
+func (p *jvpCall) addTangents(a, b []*tensor.Tensor) []*tensor.Tensor {
 	if a == nil {
 		return b
 	}

@@ -11,96 +11,97 @@ import (
 )
 
 // rules override, by operator name, the JVP derived from an operator's properties. A rule returns false to fall back to it.
-var rules = map[string]func(p *pushed) bool{
-	"detach": (*pushed).cut, "to_string": (*pushed).text, "item": (*pushed).cut,
-	"zeros_like": (*pushed).alike, "ones_like": (*pushed).alike, "full_like": (*pushed).alike, "empty_like": (*pushed).alike,
-	"new_zeros": (*pushed).alike, "new_ones": (*pushed).alike, "new_full": (*pushed).alike, "new_empty": (*pushed).alike,
-	"reshape_as": (*pushed).likeOther, "as_strided": (*pushed).strided, "as_strided_scatter": (*pushed).strided,
-	"addmm": (*pushed).added, "addmv": (*pushed).added, "addbmm": (*pushed).added, "baddbmm": (*pushed).added, "addr": (*pushed).added,
+var rules = map[string]func(p *jvpCall) bool{
+	"detach": (*jvpCall).dropTangents, "to_string": (*jvpCall).formatPair, "item": (*jvpCall).dropTangents,
+	"zeros_like": (*jvpCall).createLike, "ones_like": (*jvpCall).createLike, "full_like": (*jvpCall).createLike, "empty_like": (*jvpCall).createLike,
+	"new_zeros": (*jvpCall).createLike, "new_ones": (*jvpCall).createLike, "new_full": (*jvpCall).createLike, "new_empty": (*jvpCall).createLike,
+	"reshape_as": (*jvpCall).reshapeLike, "as_strided": (*jvpCall).checkSameLayout, "as_strided_scatter": (*jvpCall).checkSameLayout,
+	"addmm": (*jvpCall).addProduct, "addmv": (*jvpCall).addProduct, "addbmm": (*jvpCall).addProduct, "baddbmm": (*jvpCall).addProduct, "addr": (*jvpCall).addProduct,
 }
 
-// cut is the rule of operators that leave tangents behind.
-func (p *pushed) cut() bool {
-	p.constant()
+// dropTangents is the rule of operators whose results have no tangents.
+func (p *jvpCall) dropTangents() bool {
+	p.callConstant()
 	return true
 }
 
-// alike is the rule of operators that make a tensor like another one, which is to be written to: it has a tangent, of zeros.
-func (p *pushed) alike() bool {
-	made := p.primals()
+// createLike is the rule of operators that create a tensor like another one, which is written to later: its tangent is zero.
+func (p *jvpCall) createLike() bool {
+	made := p.computePrimals()
 	var slopes []*tensor.Tensor
-	if t := made[0]; differentiable(t) {
-		slopes = append(slopes, p.unwritten(t))
+	if t := made[0]; isDifferentiable(t) {
+		slopes = append(slopes, p.newZeroTangent(t))
 		p.still = new(tensor.Still)
 	}
-	p.give(made, slopes)
+	p.setResults(made, slopes)
 	return true
 }
 
-// likeOther is the rule of reshape_as, which uses only the sizes of the other tensor.
-func (p *pushed) likeOther() bool {
+// reshapeLike is the rule of reshape_as, which uses only the sizes of the other tensor.
+func (p *jvpCall) reshapeLike() bool {
 	t, err := p.C.Reshape(p.self, slices.Clone(p.Operands()[1].Sizes()))
 	p.Check(err)
 	*p.Results[0].(**tensor.Tensor) = t
 	return true
 }
 
-// strided is the rule of operators that return storage positions of elements. They differ for the tangent unless both have the same layout.
-func (p *pushed) strided() bool {
-	primal, tangent := p.primal(p.self), p.tangent(p.self)
+// checkSameLayout is the rule of operators that take storage positions of elements: it raises an error unless the tangent has the layout
+// of the primal.
+func (p *jvpCall) checkSameLayout() bool {
+	primal, tangent := p.primalOf(p.self), p.tangentOf(p.self)
 	if tangent != nil && (primal.Offset() != tangent.Offset() || !slices.Equal(primal.Strides(), tangent.Strides()) || primal.Behind().Storage().Nbytes() != tangent.Behind().Storage().Nbytes()) {
 		p.Check(status.NotImplementedf("%s: inside jvp: the memory layout of the tensor differs from that of its tangent; clone() the tensor first", p.Name))
 	}
 	return false
 }
 
-// added is the rule of products that are added to a tensor: linear in that, and in each of the factors.
-func (p *pushed) added() bool {
-	p.tangents(func() (made, slopes []*tensor.Tensor) {
-		made = p.primals()
+// addProduct is the rule of products that are added to a tensor: linear in that, and in each of the factors.
+func (p *jvpCall) addProduct() bool {
+	p.callWithRule(func() (made, slopes []*tensor.Tensor) {
+		made = p.computePrimals()
 		operands := p.Operands()
 		addend, factors := operands[0], operands[1:]
 		pass := func(addend *tensor.Tensor, factors ...*tensor.Tensor) {
 			at := -1
 			all := append([]*tensor.Tensor{addend}, factors...)
-			slopes = p.sum(slopes, p.run(p.C, func(int, *tensor.Tensor) *tensor.Tensor {
+			slopes = p.addTangents(slopes, p.runReplaced(p.C, func(int, *tensor.Tensor) *tensor.Tensor {
 				at++
 				return all[at]
 			}))
 		}
-		slope, first, second := p.tangent(addend), p.tangent(factors[0]), p.tangent(factors[1])
+		slope, first, second := p.tangentOf(addend), p.tangentOf(factors[0]), p.tangentOf(factors[1])
 		if first == nil && second == nil {
 			beta := p.Track(tensor.WrappedNumber(dispatch.Given(p.Call, "beta", dtype.IntScalar(1))))
 			scaled := p.Mul(slope, beta)
 			return made, []*tensor.Tensor{p.Expand(scaled, slices.Clone(made[0].Sizes())...)}
 		}
-		zero := p.zeros(p.primal(addend))
+		zero := p.zeroTangent(p.primalOf(addend))
 		if slope == nil {
 			slope = zero
 		}
 		if first != nil {
-			pass(slope, first, p.primal(factors[1]))
+			pass(slope, first, p.primalOf(factors[1]))
 			slope = zero
 		}
 		if second != nil {
-			pass(slope, p.primal(factors[0]), second)
+			pass(slope, p.primalOf(factors[0]), second)
 		}
 		return made, slopes
 	})
 	return true
 }
 
-// text returns the printed form: the primal, followed by the tangent.
-func (p *pushed) text() bool {
+// formatPair returns the printed form: the primal, followed by the tangent.
+func (p *jvpCall) formatPair() bool {
 	text := func(part func(t *tensor.Tensor) *tensor.Tensor) string {
-		p.run(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor { return part(t) })
+		p.runReplaced(p.C, func(_ int, t *tensor.Tensor) *tensor.Tensor { return part(t) })
 		return *p.Results[0].(*string)
 	}
 	tangent := ""
-	if !p.level.Over() && p.tangent(p.self) != nil {
-		tangent = text(p.tangent)
+	if !p.level.Over() && p.tangentOf(p.self) != nil {
+		tangent = text(p.tangentOf)
 	}
-	primal := text(p.primal)
+	primal := text(p.primalOf)
 	if tangent != "" {
 		primal = strings.TrimSuffix(primal, ")") + ", tangent=" + tangent + ")"
 	}
