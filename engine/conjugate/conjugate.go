@@ -22,8 +22,8 @@ func init() {
 
 // backend serves all operators except composite ones, whose intermediate ops are dispatched to this layer.
 func newBackend() dispatch.Backend {
-	b := dispatch.BoxedBackend(serve, func(o *dispatch.Operator) bool { return !o.Composed() })
-	withRules(&b)
+	b := dispatch.BoxedBackend(runBoxed, func(o *dispatch.Operator) bool { return !o.Composed() })
+	setRules(&b)
 	return b
 }
 
@@ -44,28 +44,28 @@ func newScope(c dispatch.Context, op string) *scope {
 	return &scope{build.New(c.Excluding(tensor.Lazy|tensor.Gradient|tensor.Named), op)}
 }
 
-// serve executes an operator without a rule.
-func serve(c dispatch.Context, call *dispatch.Call) (err error) {
+// runBoxed executes an operator without a rule.
+func runBoxed(c dispatch.Context, call *dispatch.Call) (err error) {
 	past := c.Excluding(tensor.Lazy)
 	switch {
 	case untouched[call.Name]:
 		return call.Run(past)
 	case call.Is(dispatch.View):
-		return follow(past, call)
+		return runView(past, call)
 	}
 	s := newScope(c, call.Name)
 	defer s.Close(&err)
 	if call.Is(dispatch.MaybeView) && len(call.Written()) == 0 {
-		if done, err := s.share(past, call); done || err != nil {
+		if done, err := s.runMaybeView(past, call); done || err != nil {
 			return err
 		}
 	}
-	return s.compute(past, call)
+	return s.runResolved(past, call)
 }
 
-// follow executes a view operator. The result gets the exclusive or of the keys of the operand and of the view. An in-place view operator changes only
-// the geometry.
-func follow(past dispatch.Context, call *dispatch.Call) (err error) {
+// runView executes a view operator. The result gets the exclusive or of the keys of the operand and of the view. An in-place view operator
+// changes only the geometry.
+func runView(past dispatch.Context, call *dispatch.Call) (err error) {
 	if len(call.Written()) > 0 {
 		return call.Run(past)
 	}
@@ -77,7 +77,7 @@ func follow(past dispatch.Context, call *dispatch.Call) (err error) {
 		if i == at {
 			return s.Track(t.WithLazy(0), nil)
 		}
-		return s.resolved(t)
+		return s.resolveOperand(t)
 	})
 	defer back.Restore()
 	if err := call.Run(past); err != nil {
@@ -89,9 +89,9 @@ func follow(past dispatch.Context, call *dispatch.Call) (err error) {
 	return nil
 }
 
-// share executes an operator, such as reshape, that returns a view of the first operand if possible and a copy otherwise. It returns false if the result
-// has another dtype.
-func (s *scope) share(past dispatch.Context, call *dispatch.Call) (done bool, err error) {
+// runMaybeView executes an operator, such as reshape, that returns a view of the first operand if possible and a copy otherwise. It
+// returns false if the result has another dtype.
+func (s *scope) runMaybeView(past dispatch.Context, call *dispatch.Call) (done bool, err error) {
 	at := call.First()
 	self := dispatch.Value[*tensor.Tensor](call, at)
 	if self.Lazy() == 0 {
@@ -101,7 +101,7 @@ func (s *scope) share(past dispatch.Context, call *dispatch.Call) (done bool, er
 		if i == at {
 			return s.Track(t.WithLazy(0), nil)
 		}
-		return s.resolved(t)
+		return s.resolveOperand(t)
 	})
 	defer back.Restore()
 	if err := call.Run(past); err != nil {
@@ -117,25 +117,25 @@ func (s *scope) share(past dispatch.Context, call *dispatch.Call) (done bool, er
 		*result = nil
 		return false, nil
 	default:
-		s.applyTo(made, self.Lazy())
+		s.applyKeys(made, self.Lazy())
 	}
 	return true, nil
 }
 
-// compute executes an operator on resolved copies, and copies results that were written to a copy back to the view.
-func (s *scope) compute(past dispatch.Context, call *dispatch.Call) error {
+// runResolved executes an operator on resolved copies, and copies results that were written to a copy back to the view.
+func (s *scope) runResolved(past dispatch.Context, call *dispatch.Call) error {
 	written := map[*tensor.Tensor]*tensor.Tensor{}
 	for _, t := range call.Written() {
 		if t.Lazy() != 0 && written[t] == nil {
 			s.Check(tensoriter.Fillable(s.Op, t))
-			written[t] = s.resolved(t)
+			written[t] = s.resolveOperand(t)
 		}
 	}
 	back := call.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if made := written[t]; made != nil {
 			return made
 		}
-		return s.resolved(t)
+		return s.resolveOperand(t)
 	})
 	defer back.Restore()
 	if err := call.Run(past); err != nil {
@@ -143,23 +143,23 @@ func (s *scope) compute(past dispatch.Context, call *dispatch.Call) error {
 	}
 	for t, made := range written {
 		call.Replace(made, t)
-		s.through(t, made)
+		s.writeBack(t, made)
 	}
 	return nil
 }
 
-// through copies made, a resolved copy of the view t that an operator has written to, back to t.
-func (s *scope) through(t, made *tensor.Tensor) {
+// writeBack copies made, a resolved copy of the view t that an operator has written to, back to t.
+func (s *scope) writeBack(t, made *tensor.Tensor) {
 	if !slices.Equal(t.Sizes(), made.Sizes()) {
 		s.Check(t.ResizeStrided(s.Op, made.Sizes(), made.Strides()))
 	}
-	s.applyTo(made, t.Lazy())
+	s.applyKeys(made, t.Lazy())
 	plain := s.Track(t.WithLazy(0), nil)
 	s.Copy(plain, made, false)
 }
 
-// resolved returns a copy of t without the keys, or t if it has none.
-func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
+// resolveOperand returns a copy of t without the keys, or t if it has none.
+func (s *scope) resolveOperand(t *tensor.Tensor) *tensor.Tensor {
 	lazy := t.Lazy()
 	if lazy == 0 {
 		return t
@@ -177,8 +177,9 @@ func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// applyTo conjugates or negates the elements of t in memory, in place, and keeps the keys of t. The write does not increment the version of t.
-func (s *scope) applyTo(t *tensor.Tensor, lazy tensor.Keys) {
+// applyKeys conjugates or negates the elements of t in memory, in place, and keeps the keys of t. The write does not increment the version
+// of t.
+func (s *scope) applyKeys(t *tensor.Tensor, lazy tensor.Keys) {
 	plain := s.Track(t.WithLazy(0), nil)
 	plain.CountApart()
 	if lazy&tensor.Conjugate != 0 {

@@ -9,49 +9,50 @@ import (
 
 // Matrix products pass conjugated matrices on without resolving them, because BLAS can conjugate a transposed operand. Devices whose BLAS cannot resolve them.
 
-// factor returns t if only its conjugate bit is set, and t resolved otherwise.
-func (s *scope) factor(t *tensor.Tensor) *tensor.Tensor {
+// resolveFactor returns t if only its conjugate bit is set, and t resolved otherwise.
+func (s *scope) resolveFactor(t *tensor.Tensor) *tensor.Tensor {
 	if t.Lazy() == tensor.Conjugate {
 		return t
 	}
-	return s.resolved(t)
+	return s.resolveOperand(t)
 }
 
-// into executes an operator with the output out. If out has a key, the operator writes to a resolved copy, which is then copied back.
-func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// runWithOut executes an operator with the output out. If out has a key, the operator writes to a resolved copy, which is then copied
+// back.
+func (s *scope) runWithOut(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if out == nil || out.Lazy() == 0 {
 		return run(out)
 	}
 	s.Check(tensoriter.Fillable(s.Op, out))
-	made := s.resolved(out)
+	made := s.resolveOperand(out)
 	s.CheckWritten(run(made))
-	s.through(out, made)
+	s.writeBack(out, made)
 	return out, nil
 }
 
-// product executes a matrix product of a and b.
-func product(c dispatch.Context, op string, out, a, b *tensor.Tensor, run func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+// runProduct executes a matrix product of a and b.
+func runProduct(c dispatch.Context, op string, out, a, b *tensor.Tensor, run func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
 	defer s.Close(&err)
-	a, b = s.factor(a), s.factor(b)
-	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
+	a, b = s.resolveFactor(a), s.resolveFactor(b)
+	return s.runWithOut(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
 }
 
 func mm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	return product(c, "mm", out, self, mat2, dispatch.Context.Mm)
+	return runProduct(c, "mm", out, self, mat2, dispatch.Context.Mm)
 }
 
 func bmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	return product(c, "bmm", out, self, mat2, dispatch.Context.Bmm)
+	return runProduct(c, "bmm", out, self, mat2, dispatch.Context.Bmm)
 }
 
-// sum executes a matrix product of a and b with an added tensor self, such as addmm.
-func sum(c dispatch.Context, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+// runAddedProduct executes a matrix product of a and b with an added tensor self, such as addmm.
+func runAddedProduct(c dispatch.Context, op string, out, self, a, b *tensor.Tensor, run func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
 	defer s.Close(&err)
-	a, b = s.factor(a), s.factor(b)
-	read := s.resolved(self)
-	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
+	a, b = s.resolveFactor(a), s.resolveFactor(b)
+	read := s.resolveOperand(self)
+	return s.runWithOut(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
 		if out != nil && out == self {
 			read = to
 		}
@@ -60,37 +61,37 @@ func sum(c dispatch.Context, op string, out, self, a, b *tensor.Tensor, run func
 }
 
 func addmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return sum(c, "addmm", out, self, mat1, mat2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return runAddedProduct(c, "addmm", out, self, mat1, mat2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Addmm(out, self, a, b, beta, alpha)
 	})
 }
 
 func baddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return sum(c, "baddbmm", out, self, batch1, batch2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+	return runAddedProduct(c, "baddbmm", out, self, batch1, batch2, func(c dispatch.Context, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Baddbmm(out, self, a, b, beta, alpha)
 	})
 }
 
-// mv is Mv with a resolved vector.
+// mv implements Mv with a resolved vector.
 func mv(c dispatch.Context, out, self, vec *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "mv")
 	defer s.Close(&err)
-	vec = s.resolved(vec)
-	return product(c, "mv", out, self, vec, dispatch.Context.Mv)
+	vec = s.resolveOperand(vec)
+	return runProduct(c, "mv", out, self, vec, dispatch.Context.Mv)
 }
 
 // dot is Dot. If exactly one vector is conjugated, it computes Vdot of the unconjugated ones.
 func dot(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return inner(c, "dot", out, self, other, false)
+	return runInnerProduct(c, "dot", out, self, other, false)
 }
 
 // vdot is Vdot, which conjugates its first vector.
 func vdot(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return inner(c, "vdot", out, self, other, true)
+	return runInnerProduct(c, "vdot", out, self, other, true)
 }
 
-// inner returns the dot product of two vectors, the first of which is conjugated if first is true.
-func inner(c dispatch.Context, op string, out, a, b *tensor.Tensor, first bool) (_ *tensor.Tensor, err error) {
+// runInnerProduct returns the dot product of two vectors, the first of which is conjugated if first is true.
+func runInnerProduct(c dispatch.Context, op string, out, a, b *tensor.Tensor, first bool) (_ *tensor.Tensor, err error) {
 	run := dispatch.Context.Dot
 	if first {
 		run = dispatch.Context.Vdot
@@ -99,8 +100,8 @@ func inner(c dispatch.Context, op string, out, a, b *tensor.Tensor, first bool) 
 	defer s.Close(&err)
 	isConjugated := func(t *tensor.Tensor) bool { return t.Lazy() == tensor.Conjugate }
 	if out != nil || a.DType() != b.DType() || isConjugated(a) == isConjugated(b) || (a.Lazy()|b.Lazy())&tensor.Negative != 0 || first && isConjugated(b) {
-		a, b = s.resolved(a), s.resolved(b)
-		return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
+		a, b = s.resolveOperand(a), s.resolveOperand(b)
+		return s.runWithOut(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Excluding(tensor.Lazy), out, a, b) })
 	}
 	if isConjugated(b) { // dot(a, conj(b)) = vdot(b, a)
 		a, b = b, a
@@ -129,8 +130,8 @@ func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tens
 	}
 	s := newScope(c, "matmul")
 	defer s.Close(&err)
-	self, other = s.resolved(self), s.resolved(other)
-	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) {
+	self, other = s.resolveOperand(self), s.resolveOperand(other)
+	return s.runWithOut(out, func(out *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Excluding(tensor.Lazy).Matmul(out, self, other)
 	})
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// withRules sets the operators that have a rule.
-func withRules(b *dispatch.Backend) {
+// setRules sets the operators that have a rule.
+func setRules(b *dispatch.Backend) {
 	b.Real, b.Imag, b.ViewAsReal, b.ViewDtype = viewReal, viewImag, viewAsReal, viewDtype
 	b.ResolveConj, b.ResolveNeg = resolveConj, resolveNeg
-	b.Clone, b.Copy, b.Fill, b.Zero = clone, copyTo, fill, zero
+	b.Clone, b.Copy, b.Fill, b.Zero = cloneTensor, copyTensor, fillTensor, zeroTensor
 	b.IndexSet, b.IndexSetScalar = indexSet, indexSetScalar
 	b.ToString = toString
-	b.Add, b.Sub, b.Mul = add, sub, mul
+	b.Add, b.Sub, b.Mul = addTensors, subTensors, mulTensors
 	b.Mm, b.Bmm, b.Addmm, b.Baddbmm, b.Mv = mm, bmm, addmm, baddbmm, mv
 	b.Dot, b.Vdot, b.Matmul = dot, vdot, matmul
 }
 
 // viewReal is Real: the conjugate bit does not change the real part.
 func viewReal(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return viewPart(c, self, dispatch.Context.Real, self.Lazy()&^ofReal(self))
+	return viewPart(c, self, dispatch.Context.Real, self.Lazy()&^keyRemovedByReal(self))
 }
 
 // viewImag is Imag: the imaginary part of a conjugated tensor is a negated view.
@@ -35,8 +35,8 @@ func viewImag(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return viewPart(c, self, dispatch.Context.Imag, lazy)
 }
 
-// ofReal returns the key that Real removes from self.
-func ofReal(self *tensor.Tensor) tensor.Keys {
+// keyRemovedByReal returns the key that Real removes from self.
+func keyRemovedByReal(self *tensor.Tensor) tensor.Keys {
 	if self.DType().IsComplex() {
 		return tensor.Conjugate
 	}
@@ -72,36 +72,37 @@ func viewDtype(c dispatch.Context, self *tensor.Tensor, d dtype.DType) (*tensor.
 
 // resolveConj is ResolveConj.
 func resolveConj(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return resolve(c, "resolve_conj", self, tensor.Conjugate)
+	return resolveKey(c, "resolve_conj", self, tensor.Conjugate)
 }
 
 // resolveNeg is ResolveNeg.
 func resolveNeg(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return resolve(c, "resolve_neg", self, tensor.Negative)
+	return resolveKey(c, "resolve_neg", self, tensor.Negative)
 }
 
-// resolve returns a resolved copy of a tensor with the key, and an alias of self otherwise.
-func resolve(c dispatch.Context, op string, self *tensor.Tensor, key tensor.Keys) (_ *tensor.Tensor, err error) {
+// resolveKey returns a resolved copy of a tensor with the key, and an alias of self otherwise.
+func resolveKey(c dispatch.Context, op string, self *tensor.Tensor, key tensor.Keys) (_ *tensor.Tensor, err error) {
 	if self.Lazy()&key == 0 {
 		return self.Alias(), nil
 	}
 	s := newScope(c, op)
 	defer s.Close(&err)
-	return s.Return(s.resolved(self))
+	return s.Return(s.resolveOperand(self))
 }
 
-// clone is Clone.
-func clone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+// cloneTensor implements Clone: the copy keeps the keys of self.
+func cloneTensor(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "clone")
 	defer s.Close(&err)
 	plain := s.Track(self.WithLazy(0), nil)
 	made := s.CloneWith(plain, f)
-	s.applyTo(made, self.Lazy())
+	s.applyKeys(made, self.Lazy())
 	return s.Return(made)
 }
 
-// copyTo is Copy. It copies the resolved source, and then conjugates or negates the destination in memory. If both have the same keys and dtype, it copies memory.
-func copyTo(c dispatch.Context, self, src *tensor.Tensor, async bool) (err error) {
+// copyTensor implements Copy. It copies the resolved source, and then conjugates or negates the destination in memory. If both have the
+// same keys and dtype, it copies memory.
+func copyTensor(c dispatch.Context, self, src *tensor.Tensor, async bool) (err error) {
 	s := newScope(c, "copy_")
 	defer s.Close(&err)
 	lazy := self.Lazy()
@@ -109,53 +110,54 @@ func copyTo(c dispatch.Context, self, src *tensor.Tensor, async bool) (err error
 	if lazy == src.Lazy() && self.DType() == src.DType() {
 		src, lazy = s.Track(src.WithLazy(0), nil), 0
 	}
-	src = s.resolved(src)
+	src = s.resolveOperand(src)
 	s.Copy(plain, src, async && lazy == 0)
-	s.applyTo(plain, lazy)
+	s.applyKeys(plain, lazy)
 	return nil
 }
 
-// fill is Fill: the value is conjugated or negated before it is written to memory.
-func fill(c dispatch.Context, out, self, value *tensor.Tensor) (_ *tensor.Tensor, err error) {
+// fillTensor implements Fill: the value is conjugated or negated before it is written to memory.
+func fillTensor(c dispatch.Context, out, self, value *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newScope(c, "fill_")
 	defer s.Close(&err)
-	value = s.resolved(value)
+	value = s.resolveOperand(value)
 	if out == nil || out.Lazy() == 0 {
-		self = s.resolved(self)
+		self = s.resolveOperand(self)
 		return s.ReturnNew(s.C.Fill(out, self, value))
 	}
 	plain := s.Track(out.WithLazy(0), nil)
-	value = s.written(value, out)
+	value = s.valueToWrite(value, out)
 	s.CheckWritten(s.C.Fill(plain, plain, value))
 	return out, nil
 }
 
-// zero is Zero.
-func zero(c dispatch.Context, self *tensor.Tensor) (err error) {
+// zeroTensor implements Zero.
+func zeroTensor(c dispatch.Context, self *tensor.Tensor) (err error) {
 	s := newScope(c, "zero_")
 	defer s.Close(&err)
 	plain := s.Track(self.WithLazy(0), nil)
-	value := s.written(s.Number(dtype.IntScalar(0)), self)
+	value := s.valueToWrite(s.Number(dtype.IntScalar(0)), self)
 	s.CheckWritten(s.C.Fill(plain, plain, value))
 	return nil
 }
 
-// written returns the zero-dimensional tensor to write to the memory of t so that its elements are value. Wrapped numbers stay wrapped numbers, which may be
-// written to tensors with overlapping elements.
-func (s *scope) written(value, t *tensor.Tensor) *tensor.Tensor {
+// valueToWrite returns the zero-dimensional tensor to write to the memory of t so that its elements are value. Wrapped numbers stay
+// wrapped numbers, which may be written to tensors with overlapping elements.
+func (s *scope) valueToWrite(value, t *tensor.Tensor) *tensor.Tensor {
 	if value.IsWrappedNumber() {
-		if v, ok := changed(value.Item(), t); ok {
+		if v, ok := scalarToWrite(value.Item(), t); ok {
 			return s.Number(v)
 		}
 	}
 	made := s.Track(tensor.Empty(s.Op, nil, t.DType(), t.Device()))
 	s.CheckWritten(s.C.Fill(made, made, value))
-	s.applyTo(made, t.Lazy())
+	s.applyKeys(made, t.Lazy())
 	return made
 }
 
-// changed returns the scalar to write to the memory of t so that its elements are v. It returns false for integer tensors, and for a complex v and a real t.
-func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
+// scalarToWrite returns the scalar to write to the memory of t so that its elements are v. It returns false for integer tensors, and for a
+// complex v and a real t.
+func scalarToWrite(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 	lazy := t.Lazy()
 	switch d := t.DType(); {
 	case d.IsComplex():
@@ -173,34 +175,34 @@ func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 	return v, false
 }
 
-// pointwise executes an elementwise operator of two tensors without a boxed call, for speed: derivatives multiply by conjugates.
-func pointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor, run func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
+// runPointwise executes an elementwise operator of two tensors without a boxed call, for speed: derivatives multiply by conjugates.
+func runPointwise(c dispatch.Context, op string, out, self, other *tensor.Tensor, run func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (_ *tensor.Tensor, err error) {
 	s := newScope(c, op)
 	defer s.Close(&err)
-	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
+	return s.runWithOut(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
 		read := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == out {
 				return to
 			}
-			return s.resolved(t)
+			return s.resolveOperand(t)
 		}
 		a, b := read(self), read(other)
 		return run(c.Excluding(tensor.Lazy), to, a, b)
 	})
 }
 
-func mul(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return pointwise(c, "mul", out, self, other, dispatch.Context.Mul)
+func mulTensors(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return runPointwise(c, "mul", out, self, other, dispatch.Context.Mul)
 }
 
-func add(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return pointwise(c, "add", out, self, other, func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func addTensors(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return runPointwise(c, "add", out, self, other, func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Add(out, self, other, alpha)
 	})
 }
 
-func sub(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	return pointwise(c, "sub", out, self, other, func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+func subTensors(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return runPointwise(c, "sub", out, self, other, func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Sub(out, self, other, alpha)
 	})
 }
@@ -212,16 +214,16 @@ func indexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, va
 	}
 	s := newScope(c, "index_put_")
 	defer s.Close(&err)
-	items, value = s.resolvedItems(items), s.resolved(value)
+	items, value = s.resolveItems(items), s.resolveOperand(value)
 	lazy := self.Lazy()
 	if lazy != 0 && value.DType() != self.DType() {
-		made := s.resolved(self)
+		made := s.resolveOperand(self)
 		s.IndexSet(made, items, value)
-		s.through(self, made)
+		s.writeBack(self, made)
 		return nil
 	}
 	if lazy != 0 {
-		value = s.resolved(s.Track(value.WithLazy(lazy), nil))
+		value = s.resolveOperand(s.Track(value.WithLazy(lazy), nil))
 	}
 	plain := s.Track(self.WithLazy(0), nil)
 	s.IndexSet(plain, items, value)
@@ -232,10 +234,10 @@ func indexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, va
 func indexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	s := newScope(c, "index_put_")
 	defer s.Close(&err)
-	items = s.resolvedItems(items)
+	items = s.resolveItems(items)
 	plain := s.Track(self.WithLazy(0), nil)
 	if self.Lazy() != 0 {
-		made := s.written(s.Number(value), self)
+		made := s.valueToWrite(s.Number(value), self)
 		switch {
 		case !made.IsWrappedNumber():
 			return s.C.IndexSet(plain, items, made)
@@ -245,23 +247,23 @@ func indexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexIt
 	return s.C.IndexSetScalar(plain, items, value)
 }
 
-// resolvedItems returns an index with resolved tensors.
-func (s *scope) resolvedItems(items []ops.IndexItem) []ops.IndexItem {
+// resolveItems returns an index with resolved tensors.
+func (s *scope) resolveItems(items []ops.IndexItem) []ops.IndexItem {
 	made := make([]ops.IndexItem, len(items))
 	for i, item := range items {
 		if item.Tensor != nil {
-			item.Tensor = s.resolved(item.Tensor)
+			item.Tensor = s.resolveOperand(item.Tensor)
 		}
 		made[i] = item
 	}
 	return made
 }
 
-// toString is ToString of the resolved tensor, with the autograd metadata and names of self.
+// toString implements ToString for the resolved tensor, with the autograd metadata and names of self.
 func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
 	s := newScope(c, "to_string")
 	defer s.Close(&err)
-	made := s.resolved(self)
+	made := s.resolveOperand(self)
 	if h := self.History(); h != nil {
 		h.Retain()
 		made.SetHistory(h)
