@@ -569,13 +569,19 @@ export namespace program {
   /** An input or an output. */
   interface Item {
     readonly name: string;
-    /** The dtype of a tensor, or `number`, `boolean`, `string` or `null`. */
-    readonly type: string;
-    /** The sizes of a tensor, with the names of symbolic ones: `[s0, 16]`. */
-    readonly shape: string;
+    /** An output that is not a tensor has the kind `null`. */
+    readonly kind: 'tensor' | 'int' | 'float' | 'boolean' | 'complex' | 'string' | 'null';
+    /** The dtype of a tensor. */
+    readonly dtype: DType | null;
+    /** The sizes of a tensor: numbers, and strings for symbolic sizes and expressions of them, such as `s0` and `2*s0 + 1`. */
+    readonly shape: readonly (number | string)[] | null;
     /** Whether a run may write to this tensor. */
     readonly isWritten: boolean;
+    /** The value that a run requires of an input that was constant in the export. */
+    readonly constant?: number | bigint | boolean | string;
   }
+  /** Inputs or outputs, nested in arrays and objects as the arguments and the result of the exported function are. */
+  type Structure = Item | null | readonly Structure[] | { readonly [key: string]: Structure };
   /** A loaded program. Its weights are mapped from the file, and shared by all runs. */
   class ExportedProgram {
     private constructor();
@@ -583,6 +589,8 @@ export namespace program {
     readonly inputs: readonly Item[];
     /** The outputs, in the order of the leaves of the result. */
     readonly outputs: readonly Item[];
+    /** The inputs and outputs as the arguments, the keyword arguments and the result of `run`. */
+    readonly structure: { readonly args: readonly Structure[]; readonly keywords: { readonly [key: string]: Structure }; readonly result: Structure };
     /** The parameters, buffers and constants. */
     readonly state: readonly { readonly name: string; readonly kind: 'parameter' | 'buffer' | 'constant'; readonly dtype: string; readonly index: number }[];
     /** Returns the parameters, buffers and constants by name. They share memory with the program. */

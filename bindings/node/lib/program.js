@@ -78,6 +78,30 @@ function valueOf(line, tensors) {
   return null;
 }
 
+// The sizes of a text such as [s0, Max(2, s1), 16].
+function sizesOf(text) {
+  const sizes = [];
+  let depth = 0;
+  let size = '';
+  for (const letter of text.slice(1, -1)) {
+    if (letter === ',' && depth === 0) {
+      sizes.push(size);
+      size = '';
+      continue;
+    }
+    depth += Number(letter === '(') - Number(letter === ')');
+    size += letter;
+  }
+  if (size) sizes.push(size);
+  return sizes.map((each) => each.trim()).map((each) => (/^-?\d+$/.test(each) ? Number(each) : each));
+}
+
+// The description of an input or an output.
+function itemOf({ name, kind, dtype, shape, isWritten, ...rest }) {
+  const isTensor = dtype !== '';
+  return Object.freeze({ name, kind, dtype: isTensor ? dtype : null, shape: isTensor ? Object.freeze(sizesOf(shape)) : null, isWritten, ...rest });
+}
+
 class ExportedProgram {
   #opened;
   #in;
@@ -88,9 +112,15 @@ class ExportedProgram {
     const { inputs, outputs, state, inSpec, outSpec } = this.#opened;
     this.#in = inSpec && JSON.parse(inSpec)[1];
     this.#out = outSpec && JSON.parse(outSpec)[1];
-    this.inputs = inputs;
-    this.outputs = outputs;
-    this.state = state.map(({ name, type, shape }, index) => ({ name, kind: shape, dtype: type, index }));
+    this.inputs = inputs.map(itemOf);
+    this.outputs = outputs.map(itemOf);
+    this.state = state.map(({ name, dtype, shape }, index) => ({ name, kind: shape, dtype, index }));
+  }
+
+  // The inputs and outputs, nested as the arguments, the keyword arguments and the result.
+  get structure() {
+    const [args, keywords] = this.#in ? unflatten(this.#in, this.inputs.values()) : [this.inputs, {}];
+    return { args, keywords, result: this.#out ? unflatten(this.#out, this.outputs.values()) : this.outputs };
   }
 
   // The parameters, buffers and constants by name; they share memory with the program.

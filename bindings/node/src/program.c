@@ -181,6 +181,23 @@ static bool set(napi_env env, napi_value object, const char *name, napi_value va
 
 typedef tensor_status (*lister)(const tensor_program_t *, const tensor_program_value **, int32_t *);
 
+// The value that a program requires of an input; NULL for a value of another kind.
+static napi_value give_constant(napi_env env, const tensor_value *v) {
+  napi_value made = NULL;
+  switch (v->kind) {
+    case TENSOR_VALUE_INT:
+      return lt_from_int(env, v->as.i);
+    case TENSOR_VALUE_FLOAT:
+      return lt_ok(env, napi_create_double(env, v->as.f, &made)) ? made : NULL;
+    case TENSOR_VALUE_BOOL:
+      return lt_ok(env, napi_get_boolean(env, v->as.b, &made)) ? made : NULL;
+    case TENSOR_VALUE_STRING:
+      return lt_from_text(env, v->as.string);
+    default:
+      return NULL;
+  }
+}
+
 // The descriptions of inputs, outputs or the state.
 static napi_value describe(napi_env env, const tensor_program_t *program, lister list) {
   const tensor_program_value *values;
@@ -191,14 +208,17 @@ static napi_value describe(napi_env env, const tensor_program_t *program, lister
   if (!lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array))) return NULL;
   for (int32_t i = 0; i < n; i++) {
     const tensor_program_value *v = values + i;
-    static const char *const kinds[] = {"null",    "Tensor",  "number", "number",
+    static const char *const kinds[] = {"null",    "tensor",  "int",   "float",
                                         "boolean", "complex", "string"};
     const char *kind = (size_t)v->kind < sizeof kinds / sizeof *kinds ? kinds[v->kind] : "null";
-    const char *dtype = v->dtype < 0 ? kind : tensor_dtype_name(v->dtype);
+    const bool is_constant = v->constant.kind != TENSOR_VALUE_NONE;
+    const char *dtype = v->dtype < 0 ? "" : tensor_dtype_name(v->dtype);
     if (!lt_ok(env, napi_create_object(env, &item)) ||
         !set(env, item, "name", lt_from_text(env, v->name)) ||
-        !set(env, item, "type", lt_from_text(env, dtype)) ||
+        !set(env, item, "kind", lt_from_text(env, kind)) ||
+        !set(env, item, "dtype", lt_from_text(env, dtype)) ||
         !set(env, item, "shape", lt_from_text(env, v->shape)) ||
+        (is_constant && !set(env, item, "constant", give_constant(env, &v->constant))) ||
         !lt_ok(env, napi_get_boolean(env, v->is_written, &flag)) ||
         !set(env, item, "isWritten", flag) ||
         !lt_ok(env, napi_set_element(env, array, (uint32_t)i, item)))

@@ -45,11 +45,37 @@ for (const [name, runs] of Object.entries(cases)) {
 
 test('a program describes its inputs, outputs and weights', () => {
   const program = lt.program.load(pathToFileURL(fileOf('classifier')));
-  assert.deepEqual(program.inputs.map(({ name, type, shape }) => `${name} ${type}${shape}`), ['x float32[s77, 3]', 'scale float32[]', 'extra_bias float32[2]']);
+  const [x, scale, bias] = program.inputs;
+  assert.deepEqual(x, { name: 'x', kind: 'tensor', dtype: 'float32', shape: ['s77', 3], isWritten: false });
+  assert.deepEqual([scale.name, scale.shape, bias.name, bias.shape], ['scale', [], 'extra_bias', [2]]);
   assert.equal(program.outputs.length, 3);
+  const { args, keywords, result } = program.structure;
+  assert.deepEqual([args, keywords], [[x], { scale, extra: { bias } }]);
+  const [log, first, second] = program.outputs;
+  assert.deepEqual(result, { log, parts: [first, [second]] });
+  assert.deepEqual([first.dtype, first.shape], ['int64', ['s77']]);
   assert.equal(program.state.filter(({ kind }) => kind === 'parameter').length, 6);
   assert.deepEqual(program.stateDict()['layers.0.weight'].shape, [4, 3]);
   assert.ok(program.inputs.every(({ isWritten }) => !isWritten));
+});
+
+test('inputs that were constant in the export describe their value', () => {
+  const constants = [{ as_int: 3 }, { as_float: 0.5 }, { as_bool: true }, { as_string: 'fast' }, { as_none: true }];
+  const { names, records } = lt.archiveLoad(fileOf('counter'));
+  const at = names.findIndex((name) => /models\/.*\.json$/.test(name));
+  const text = JSON.parse(Buffer.from(records[at].data()).toString());
+  const { graph, signature } = text.graph_module;
+  constants.forEach((value, i) => {
+    graph.inputs.push(value);
+    signature.input_specs.push({ constant_input: { name: `c${i}`, value } });
+  });
+  text.graph_module.module_call_graph = [];
+  records[at] = lt.tensor(new Uint8Array(Buffer.from(JSON.stringify(text))));
+  const program = lt.program.load(lt.archiveSaveBytes(names, records).data());
+  const [, ...described] = program.inputs;
+  assert.deepEqual(described.map(({ name, kind, constant }) => [name, kind, constant]), [['c0', 'int', 3], ['c1', 'float', 0.5], ['c2', 'boolean', true], ['c3', 'string', 'fast'], ['c4', 'null', undefined]]);
+  assert.deepEqual(program.structure, { args: program.inputs, keywords: {}, result: program.outputs });
+  assert.deepEqual(program.run(lt.ones(1, 2), 3, 0.5, true, 'fast', null).shape, [1, 3]);
 });
 
 test('asynchronous runs of one program are concurrent', async () => {

@@ -129,3 +129,11 @@ const seen: lt.Tensor = lt.nn.maxPool2d(lt.nn.batchNorm(lt.nn.conv2d(scoped, sco
 const scores: lt.Tensor = lt.nn.linear(lt.nn.gelu(lt.nn.layerNorm(seen, [2]), { approximate: 'tanh' }), scoped, scoped);
 // @ts-expect-error: the words of an argument are part of its type
 lt.nn.gelu(scores, { approximate: 'sin' });
+
+// Descriptions of exported programs.
+const exported = lt.program.load('classifier.pt2');
+const [firstInput] = exported.inputs;
+const variableSizes: (number | string)[] = [...(firstInput.shape ?? [])];
+const inputDtype: lt.DType | null = firstInput.dtype;
+const keywordInput: lt.program.Structure = exported.structure.keywords['scale'];
+void [variableSizes, inputDtype, keywordInput];
