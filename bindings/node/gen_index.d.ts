@@ -580,8 +580,6 @@ export namespace program {
     /** The value that a run requires of an input that was constant in the export. */
     readonly constant?: number | bigint | boolean | string;
   }
-  /** Inputs or outputs, nested in arrays and objects as the arguments and the result of the exported function are. */
-  type Structure = Item | null | readonly Structure[] | { readonly [key: string]: Structure };
   /** A loaded program. Its weights are mapped from the file, and shared by all runs. */
   class ExportedProgram {
     private constructor();
@@ -589,8 +587,8 @@ export namespace program {
     readonly inputs: readonly Item[];
     /** The outputs, in the order of the leaves of the result. */
     readonly outputs: readonly Item[];
-    /** The inputs and outputs as the arguments, the keyword arguments and the result of `run`. */
-    readonly structure: { readonly args: readonly Structure[]; readonly keywords: { readonly [key: string]: Structure }; readonly result: Structure };
+    /** The inputs and outputs (`Item`) in arrays and objects, nested as the arguments, the keyword arguments and the result of `run`. */
+    readonly structure: { readonly args: readonly any[]; readonly keywords: { readonly [key: string]: any }; readonly result: any };
     /** The parameters, buffers and constants. */
     readonly state: readonly { readonly name: string; readonly kind: 'parameter' | 'buffer' | 'constant'; readonly dtype: string; readonly index: number }[];
     /** Returns the parameters, buffers and constants by name. They share memory with the program. */

@@ -135,5 +135,5 @@ const exported = lt.program.load('classifier.pt2');
 const [firstInput] = exported.inputs;
 const variableSizes: (number | string)[] = [...(firstInput.shape ?? [])];
 const inputDtype: lt.DType | null = firstInput.dtype;
-const keywordInput: lt.program.Structure = exported.structure.keywords['scale'];
+const keywordInput: lt.program.Item = exported.structure.keywords['scale'];
 void [variableSizes, inputDtype, keywordInput];
