@@ -37,7 +37,8 @@ type Autocast struct {
 
 var autocastDefaults = [len(AutocastDevices)]dtype.DType{dtype.BFloat16, dtype.Float16}
 
-func (a *Autocast) dtype(row int) dtype.DType {
+// dtypeOf returns the dtype to which autocast converts on the device type of a row.
+func (a *Autocast) dtypeOf(row int) dtype.DType {
 	if d := a.DTypes[row]; d != dtype.Bool {
 		return d
 	}
@@ -57,9 +58,9 @@ func (c Context) casting(rows int) tensor.Keys {
 	return 0
 }
 
-// castingFor returns c with autocast for the devices of one row alone.
-func (c Context) castingFor(row int) Context {
-	m := c.now()
+// withAutocastRow returns c with autocast enabled only for the device type of one row.
+func (c Context) withAutocastRow(row int) Context {
+	m := c.currentModes()
 	for other := range m.Autocast.Enabled {
 		m.Autocast.Enabled[other] = m.Autocast.Enabled[other] && other == row
 	}
@@ -73,18 +74,18 @@ func init() {
 	}})
 }
 
-// castOperands makes a call past autocast, with its floating-point arguments converted by the operator's policy. Calls that write to one of their
-// arguments keep the dtypes of all.
+// castOperands makes a call past autocast, with its floating-point arguments converted by the operator's policy. Calls that write to one of
+// their arguments keep the dtypes of all.
 func castOperands(c Context, call *Call) error {
 	past := c.Excluding(tensor.Autocast)
 	row, policy := policyOf(c, call)
 	if policy == AsGiven { // the intermediate ops of a composite operator have policies themselves
-		return call.Run(c.castingFor(row))
+		return call.Run(c.withAutocastRow(row))
 	}
-	if len(call.Written()) > 0 || padsAsGiven(call) {
+	if len(call.Written()) > 0 || isUncastPadding(call) {
 		return call.Run(past)
 	}
-	to, err := targetOf(c, call, row, policy)
+	to, err := targetDType(c, call, row, policy)
 	if err != nil {
 		return err
 	}
@@ -117,9 +118,9 @@ func policyOf(c Context, call *Call) (row int, p Policy) {
 	return -1, AsGiven
 }
 
-// padsAsGiven returns whether the call is a padding that the policy of its operator does not concern: PyTorch lists the kernels of reflection in one and
-// two dimensions, and those of replication.
-func padsAsGiven(call *Call) bool {
+// isUncastPadding reports whether the call is a padding to which the policy of its operator does not apply: PyTorch lists the kernels of
+// reflection in one and two dimensions, and those of replication.
+func isUncastPadding(call *Call) bool {
 	if call.method != "NnPadInside" {
 		return false
 	}
@@ -131,9 +132,9 @@ func isEligible(t *tensor.Tensor, row int) bool {
 	return t.Device().Type == AutocastDevices[row] && t.DType().IsFloatingPoint() && t.DType() != dtype.Float64
 }
 
-// targetOf returns the dtype that a call's arguments are converted to.
-func targetOf(c Context, call *Call, row int, policy Policy) (dtype.DType, error) {
-	lower := c.modes.Autocast.dtype(row)
+// targetDType returns the dtype that a call's arguments are converted to.
+func targetDType(c Context, call *Call, row int, policy Policy) (dtype.DType, error) {
+	lower := c.modes.Autocast.dtypeOf(row)
 	switch policy {
 	case LowerPrecision:
 		return lower, nil
@@ -162,7 +163,7 @@ func targetOf(c Context, call *Call, row int, policy Policy) (dtype.DType, error
 	return dtype.Float32, nil
 }
 
-func cast(c Context, t *tensor.Tensor, to dtype.DType) (*tensor.Tensor, error) {
+func castTo(c Context, t *tensor.Tensor, to dtype.DType) (*tensor.Tensor, error) {
 	return c.ToOptions(t, to, tensor.NoLayout, device.None, false, false, shape.Preserve)
 }
 
@@ -182,7 +183,7 @@ func (c Context) SetAutocastEnabled(deviceType string, enabled bool) error {
 	if err != nil {
 		return err
 	}
-	return c.set(op, func(m *Modes) { m.Autocast.Enabled[row] = enabled })
+	return c.setModes(op, func(m *Modes) { m.Autocast.Enabled[row] = enabled })
 }
 
 // IsAutocastEnabled implements the operator is_autocast_enabled.
@@ -191,7 +192,7 @@ func (c Context) IsAutocastEnabled(deviceType string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return c.now().Autocast.Enabled[row], nil
+	return c.currentModes().Autocast.Enabled[row], nil
 }
 
 // SetAutocastDtype implements the operator set_autocast_dtype.
@@ -204,7 +205,7 @@ func (c Context) SetAutocastDtype(deviceType string, d dtype.DType) error {
 	if d == dtype.None || !d.IsFloatingPoint() {
 		return status.Runtimef("%s: dtype must be a floating-point dtype, but is %v", op, d)
 	}
-	return c.set(op, func(m *Modes) { m.Autocast.DTypes[row] = d })
+	return c.setModes(op, func(m *Modes) { m.Autocast.DTypes[row] = d })
 }
 
 // GetAutocastDtype implements the operator get_autocast_dtype.
@@ -213,27 +214,29 @@ func (c Context) GetAutocastDtype(deviceType string) (dtype.DType, error) {
 	if err != nil {
 		return dtype.None, err
 	}
-	m := c.now()
-	return m.Autocast.dtype(row), nil
+	m := c.currentModes()
+	return m.Autocast.dtypeOf(row), nil
 }
 
 // SetAutocastCacheEnabled implements the operator set_autocast_cache_enabled.
 func (c Context) SetAutocastCacheEnabled(enabled bool) error {
-	return c.set("set_autocast_cache_enabled", func(m *Modes) { m.Autocast.Uncached = !enabled })
+	return c.setModes("set_autocast_cache_enabled", func(m *Modes) { m.Autocast.Uncached = !enabled })
 }
 
 // IsAutocastCacheEnabled implements the operator is_autocast_cache_enabled.
-func (c Context) IsAutocastCacheEnabled() (bool, error) { return !c.now().Autocast.Uncached, nil }
+func (c Context) IsAutocastCacheEnabled() (bool, error) {
+	return !c.currentModes().Autocast.Uncached, nil
+}
 
 // AutocastIncrementNesting implements the operator autocast_increment_nesting.
 func (c Context) AutocastIncrementNesting() (depth int64, err error) {
-	err = c.set("autocast_increment_nesting", func(m *Modes) { m.Autocast.Nesting++; depth = int64(m.Autocast.Nesting) })
+	err = c.setModes("autocast_increment_nesting", func(m *Modes) { m.Autocast.Nesting++; depth = int64(m.Autocast.Nesting) })
 	return depth, err
 }
 
 // AutocastDecrementNesting implements the operator autocast_decrement_nesting.
 func (c Context) AutocastDecrementNesting() (depth int64, err error) {
-	err = c.set("autocast_decrement_nesting", func(m *Modes) { m.Autocast.Nesting--; depth = int64(m.Autocast.Nesting) })
+	err = c.setModes("autocast_decrement_nesting", func(m *Modes) { m.Autocast.Nesting--; depth = int64(m.Autocast.Nesting) })
 	return depth, err
 }
 

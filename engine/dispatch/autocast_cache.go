@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// casts are conversions of float32 leaves that require grad, of all threads: a parameter that several operators read is converted once. A conversion
-// is reused until the elements of the leaf change.
+// casts are conversions of float32 leaves that require grad, of all threads: a parameter that several operators read is converted once. A
+// conversion is reused until the elements of the leaf change.
 var casts = castCache{entries: map[castKey]castEntry{}}
 
 type castKey struct {
@@ -33,7 +33,7 @@ type castCache struct {
 // isCacheable returns whether conversions of t to a dtype are kept.
 func isCacheable(c Context, t *tensor.Tensor, to dtype.DType, row int) bool {
 	m := &c.modes.Autocast
-	if m.Uncached || m.Nesting == 0 || to != m.dtype(row) || t.DType() != dtype.Float32 || c.Inferring() {
+	if m.Uncached || m.Nesting == 0 || to != m.dtypeOf(row) || t.DType() != dtype.Float32 || c.Inferring() {
 		return false
 	}
 	if t.Keys() != tensor.Gradient || t.Viewing() {
@@ -46,13 +46,13 @@ func isCacheable(c Context, t *tensor.Tensor, to dtype.DType, row int) bool {
 // castCached converts t to a dtype, or returns another reference to an earlier conversion.
 func castCached(c Context, t *tensor.Tensor, to dtype.DType, row int) (*tensor.Tensor, error) {
 	if !isCacheable(c, t, to, row) {
-		return cast(c, t, to)
+		return castTo(c, t, to)
 	}
 	key := castKey{t.History(), to, c.Recording()}
 	if made := casts.get(key, t); made != nil {
 		return made, nil
 	}
-	made, err := cast(c, t, to)
+	made, err := castTo(c, t, to)
 	if err != nil || parallel.IsCancelled() { // the elements are unspecified
 		return made, err
 	}
@@ -89,14 +89,14 @@ func (x *castCache) swap(key castKey, e castEntry) (before castEntry, found bool
 }
 
 func (x *castCache) clear() {
-	for key, e := range x.take() {
+	for key, e := range x.removeAll() {
 		e.made.Release()
 		key.of.Release()
 	}
 }
 
-// take empties the cache and returns the former entries.
-func (x *castCache) take() map[castKey]castEntry {
+// removeAll empties the cache and returns the former entries.
+func (x *castCache) removeAll() map[castKey]castEntry {
 	x.lock.Lock()
 	defer x.lock.Unlock()
 	entries := x.entries

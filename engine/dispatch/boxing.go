@@ -17,21 +17,22 @@ type signature struct {
 	run func(x *Call, c Context, function any) error // calls a function of the type
 }
 
-type one = *tensor.Tensor
+type tensorPtr = *tensor.Tensor
 
-// signatures are those of the operators that programs call most, by their types. Calls of other types are converted by reflection.
-var signatures = byType(
-	ofOne[one](),
-	ofTwo[one, one](), ofTwo[one, int64](), ofTwo[one, []int64](), ofTwo[one, shape.MemoryFormat](), ofTwo[one, []ops.IndexItem](),
-	ofThree[one, one, one](), ofThree[one, one, int64](),
-	ofThree[one, one, bool](), ofThree[one, one, string](), ofThree[one, one, float64](), ofThree[one, one, []int64](),
-	ofThree[one, one, dtype.Scalar](), ofThree[one, int64, int64](), ofThree[one, []int64, bool](), ofThree[one, []one, int64](),
-	ofFour[one, one, one, one](), ofFour[one, one, one, dtype.Scalar](), ofFour[one, one, int64, dtype.DType](),
-	ofFour[one, one, one, int64](), ofFour[one, one, int64, int64](), ofFour[one, one, []int64, bool](), ofFour[one, one, dtype.Scalar, dtype.Scalar](), ofFour[one, int64, int64, int64](),
-	ofFive[one, one, one, one, dtype.Scalar](), ofFive[one, one, []int64, bool, dtype.DType](),
+// signatures holds the signatures of the operators that programs call most, by their types. Calls of other types are converted by
+// reflection.
+var signatures = indexByType(
+	newSignature1[tensorPtr](),
+	newSignature2[tensorPtr, tensorPtr](), newSignature2[tensorPtr, int64](), newSignature2[tensorPtr, []int64](), newSignature2[tensorPtr, shape.MemoryFormat](), newSignature2[tensorPtr, []ops.IndexItem](),
+	newSignature3[tensorPtr, tensorPtr, tensorPtr](), newSignature3[tensorPtr, tensorPtr, int64](),
+	newSignature3[tensorPtr, tensorPtr, bool](), newSignature3[tensorPtr, tensorPtr, string](), newSignature3[tensorPtr, tensorPtr, float64](), newSignature3[tensorPtr, tensorPtr, []int64](),
+	newSignature3[tensorPtr, tensorPtr, dtype.Scalar](), newSignature3[tensorPtr, int64, int64](), newSignature3[tensorPtr, []int64, bool](), newSignature3[tensorPtr, []tensorPtr, int64](),
+	newSignature4[tensorPtr, tensorPtr, tensorPtr, tensorPtr](), newSignature4[tensorPtr, tensorPtr, tensorPtr, dtype.Scalar](), newSignature4[tensorPtr, tensorPtr, int64, dtype.DType](),
+	newSignature4[tensorPtr, tensorPtr, tensorPtr, int64](), newSignature4[tensorPtr, tensorPtr, int64, int64](), newSignature4[tensorPtr, tensorPtr, []int64, bool](), newSignature4[tensorPtr, tensorPtr, dtype.Scalar, dtype.Scalar](), newSignature4[tensorPtr, int64, int64, int64](),
+	newSignature5[tensorPtr, tensorPtr, tensorPtr, tensorPtr, dtype.Scalar](), newSignature5[tensorPtr, tensorPtr, []int64, bool, dtype.DType](),
 )
 
-func byType(list ...*signature) map[reflect.Type]*signature {
+func indexByType(list ...*signature) map[reflect.Type]*signature {
 	all := make(map[reflect.Type]*signature, len(list))
 	for _, s := range list {
 		all[s.of] = s
@@ -41,10 +42,10 @@ func byType(list ...*signature) map[reflect.Type]*signature {
 
 // The conversions for functions of one to five parameters, which Go cannot write as one. Boxed calls are reused: nothing keeps one after it returns.
 
-func ofOne[A any]() *signature {
-	type function = func(c Context, p1 A) (one, error)
+func newSignature1[A any]() *signature {
+	type function = func(c Context, p1 A) (tensorPtr, error)
 	type values struct {
-		r  one
+		r  tensorPtr
 		p1 A
 	}
 	type boxed struct {
@@ -61,7 +62,7 @@ func ofOne[A any]() *signature {
 		return x
 	}}
 	s.box = func(o *Operator, does Boxed) any {
-		return function(func(c Context, p1 A) (made one, err error) {
+		return function(func(c Context, p1 A) (made tensorPtr, err error) {
 			x := calls.Get().(*boxed)
 			x.Operator, x.p1 = o, p1
 			err = does(c, &x.Call)
@@ -72,16 +73,16 @@ func ofOne[A any]() *signature {
 		})
 	}
 	s.run = func(x *Call, c Context, f any) (err error) {
-		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0))
+		*x.Results[0].(*tensorPtr), err = f.(function)(c, Value[A](x, 0))
 		return err
 	}
 	return s
 }
 
-func ofTwo[A, B any]() *signature {
-	type function = func(c Context, p1 A, p2 B) (one, error)
+func newSignature2[A, B any]() *signature {
+	type function = func(c Context, p1 A, p2 B) (tensorPtr, error)
 	type values struct {
-		r  one
+		r  tensorPtr
 		p1 A
 		p2 B
 	}
@@ -99,7 +100,7 @@ func ofTwo[A, B any]() *signature {
 		return x
 	}}
 	s.box = func(o *Operator, does Boxed) any {
-		return function(func(c Context, p1 A, p2 B) (made one, err error) {
+		return function(func(c Context, p1 A, p2 B) (made tensorPtr, err error) {
 			x := calls.Get().(*boxed)
 			x.Operator, x.p1, x.p2 = o, p1, p2
 			err = does(c, &x.Call)
@@ -110,16 +111,16 @@ func ofTwo[A, B any]() *signature {
 		})
 	}
 	s.run = func(x *Call, c Context, f any) (err error) {
-		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1))
+		*x.Results[0].(*tensorPtr), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1))
 		return err
 	}
 	return s
 }
 
-func ofThree[A, B, C any]() *signature {
-	type function = func(c Context, p1 A, p2 B, p3 C) (one, error)
+func newSignature3[A, B, C any]() *signature {
+	type function = func(c Context, p1 A, p2 B, p3 C) (tensorPtr, error)
 	type values struct {
-		r  one
+		r  tensorPtr
 		p1 A
 		p2 B
 		p3 C
@@ -138,7 +139,7 @@ func ofThree[A, B, C any]() *signature {
 		return x
 	}}
 	s.box = func(o *Operator, does Boxed) any {
-		return function(func(c Context, p1 A, p2 B, p3 C) (made one, err error) {
+		return function(func(c Context, p1 A, p2 B, p3 C) (made tensorPtr, err error) {
 			x := calls.Get().(*boxed)
 			x.Operator, x.p1, x.p2, x.p3 = o, p1, p2, p3
 			err = does(c, &x.Call)
@@ -149,16 +150,16 @@ func ofThree[A, B, C any]() *signature {
 		})
 	}
 	s.run = func(x *Call, c Context, f any) (err error) {
-		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2))
+		*x.Results[0].(*tensorPtr), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2))
 		return err
 	}
 	return s
 }
 
-func ofFour[A, B, C, D any]() *signature {
-	type function = func(c Context, p1 A, p2 B, p3 C, p4 D) (one, error)
+func newSignature4[A, B, C, D any]() *signature {
+	type function = func(c Context, p1 A, p2 B, p3 C, p4 D) (tensorPtr, error)
 	type values struct {
-		r  one
+		r  tensorPtr
 		p1 A
 		p2 B
 		p3 C
@@ -178,7 +179,7 @@ func ofFour[A, B, C, D any]() *signature {
 		return x
 	}}
 	s.box = func(o *Operator, does Boxed) any {
-		return function(func(c Context, p1 A, p2 B, p3 C, p4 D) (made one, err error) {
+		return function(func(c Context, p1 A, p2 B, p3 C, p4 D) (made tensorPtr, err error) {
 			x := calls.Get().(*boxed)
 			x.Operator, x.p1, x.p2, x.p3, x.p4 = o, p1, p2, p3, p4
 			err = does(c, &x.Call)
@@ -189,16 +190,16 @@ func ofFour[A, B, C, D any]() *signature {
 		})
 	}
 	s.run = func(x *Call, c Context, f any) (err error) {
-		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2), Value[D](x, 3))
+		*x.Results[0].(*tensorPtr), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2), Value[D](x, 3))
 		return err
 	}
 	return s
 }
 
-func ofFive[A, B, C, D, E any]() *signature {
-	type function = func(c Context, p1 A, p2 B, p3 C, p4 D, p5 E) (one, error)
+func newSignature5[A, B, C, D, E any]() *signature {
+	type function = func(c Context, p1 A, p2 B, p3 C, p4 D, p5 E) (tensorPtr, error)
 	type values struct {
-		r  one
+		r  tensorPtr
 		p1 A
 		p2 B
 		p3 C
@@ -219,7 +220,7 @@ func ofFive[A, B, C, D, E any]() *signature {
 		return x
 	}}
 	s.box = func(o *Operator, does Boxed) any {
-		return function(func(c Context, p1 A, p2 B, p3 C, p4 D, p5 E) (made one, err error) {
+		return function(func(c Context, p1 A, p2 B, p3 C, p4 D, p5 E) (made tensorPtr, err error) {
 			x := calls.Get().(*boxed)
 			x.Operator, x.p1, x.p2, x.p3, x.p4, x.p5 = o, p1, p2, p3, p4, p5
 			err = does(c, &x.Call)
@@ -230,7 +231,7 @@ func ofFive[A, B, C, D, E any]() *signature {
 		})
 	}
 	s.run = func(x *Call, c Context, f any) (err error) {
-		*x.Results[0].(*one), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2), Value[D](x, 3), Value[E](x, 4))
+		*x.Results[0].(*tensorPtr), err = f.(function)(c, Value[A](x, 0), Value[B](x, 1), Value[C](x, 2), Value[D](x, 3), Value[E](x, 4))
 		return err
 	}
 	return s

@@ -37,7 +37,7 @@ func TestListedSignaturesConvertAsReflection(t *testing.T) {
 				*call.Results[0].(**tensor.Tensor) = made
 				return want
 			}
-			for _, f := range []reflect.Value{o.boxed(does), o.boxedByReflection(does)} {
+			for _, f := range []reflect.Value{o.boxFunction(does), o.boxByReflection(does)} {
 				results := f.Call(given)
 				assert.Same(t, made, results[0].Interface(), o.Name)
 				assert.Equal(t, want, errorOf(results[1]), o.Name)
@@ -62,7 +62,7 @@ func TestListedSignaturesConvertAsReflection(t *testing.T) {
 				return []reflect.Value{reflect.ValueOf(made), failure}
 			}).Interface()
 			for _, run := range []func(x *Call) error{
-				func(x *Call) error { return x.run(Context{}, function) }, func(x *Call) error { return x.runByReflection(Context{}, function) },
+				func(x *Call) error { return x.runFunction(Context{}, function) }, func(x *Call) error { return x.runByReflection(Context{}, function) },
 			} {
 				var result *tensor.Tensor
 				x := &Call{Operator: o, Results: []any{&result}, signature: signatures[of]}

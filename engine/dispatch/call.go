@@ -25,15 +25,15 @@ type Call struct {
 }
 
 // Run calls the operator with the current arguments.
-func (x *Call) Run(c Context) error { return x.run(c, x.whole) }
+func (x *Call) Run(c Context) error { return x.runFunction(c, x.whole) }
 
 // Steps runs the composition that the operator is.
 func (x *Call) Steps(c Context) error {
-	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]).Interface())
+	return x.runFunction(c, reflect.ValueOf(x.steps).Elem().Field(backendFields()[x.method]).Interface())
 }
 
-// run calls a function of the type of the dispatcher's method.
-func (x *Call) run(c Context, does any) error {
+// runFunction calls a function of the type of the dispatcher's method with the arguments of the call.
+func (x *Call) runFunction(c Context, does any) error {
 	if x.signature != nil {
 		return x.signature.run(x, c, does)
 	}
@@ -91,15 +91,15 @@ func (o *Operator) Category() string { return categories[o.category] }
 // Names returns the rule for names of dimensions.
 func (o *Operator) Names() string { return nameRules[o.nameRule] }
 
-// boxed returns a function of the type of the dispatcher's method that has its calls go to a boxed one.
-func (o *Operator) boxed(does Boxed) reflect.Value {
+// boxFunction returns a function of the type of the dispatcher's method that boxes its arguments and calls does.
+func (o *Operator) boxFunction(does Boxed) reflect.Value {
 	if s := signatures[reflect.TypeOf(o.whole)]; s != nil {
 		return reflect.ValueOf(s.box(o, does))
 	}
-	return o.boxedByReflection(does)
+	return o.boxByReflection(does)
 }
 
-func (o *Operator) boxedByReflection(does Boxed) reflect.Value {
+func (o *Operator) boxByReflection(does Boxed) reflect.Value {
 	of := reflect.TypeOf(o.whole)
 	return reflect.MakeFunc(of, func(given []reflect.Value) []reflect.Value {
 		call := &Call{Operator: o, Args: make([]any, 0, len(given)-1), Results: make([]any, 0, of.NumOut()-1)}
@@ -150,8 +150,8 @@ func (o *Operator) IsDim(i int) bool { return o.dims&(1<<i) != 0 }
 // Operators that calls are boxed of.
 func Operators() []Operator { return operators[:] }
 
-// fields maps the names of Backend's fields to their indices.
-var fields = sync.OnceValue(func() map[string]int {
+// backendFields maps the names of Backend's fields to their indices.
+var backendFields = sync.OnceValue(func() map[string]int {
 	of := reflect.TypeFor[Backend]()
 	places := make(map[string]int, of.NumField())
 	for i := range of.NumField() {
@@ -162,13 +162,13 @@ var fields = sync.OnceValue(func() map[string]int {
 
 // BoxedBackend returns a Backend that routes every operator for which serves(o) is true to the boxed function does.
 func BoxedBackend(does Boxed, serves func(o *Operator) bool) (b Backend) {
-	backend, places := reflect.ValueOf(&b).Elem(), fields()
+	backend, places := reflect.ValueOf(&b).Elem(), backendFields()
 	for i := range operators {
 		o := &operators[i]
 		if !serves(o) {
 			continue
 		}
-		backend.Field(places[o.method]).Set(o.boxed(does))
+		backend.Field(places[o.method]).Set(o.boxFunction(does))
 	}
 	return b
 }
@@ -236,15 +236,15 @@ func appendTensors(all []*tensor.Tensor, argument any) []*tensor.Tensor {
 }
 
 // AnyTensor returns whether a condition holds for an operand or an output.
-func (x *Call) AnyTensor(holds func(t *tensor.Tensor) bool) bool { return anyIn(x.Args, holds) }
+func (x *Call) AnyTensor(holds func(t *tensor.Tensor) bool) bool { return anyTensorIn(x.Args, holds) }
 
 // AnyOperand returns whether a condition holds for an operand.
 func (x *Call) AnyOperand(holds func(t *tensor.Tensor) bool) bool {
-	return anyIn(x.Args[x.Outs:], holds)
+	return anyTensorIn(x.Args[x.Outs:], holds)
 }
 
-// anyIn returns whether a condition holds for a tensor of the arguments. Unlike a list of the tensors, it allocates no memory.
-func anyIn(arguments []any, holds func(t *tensor.Tensor) bool) bool {
+// anyTensorIn reports whether a condition holds for a tensor of the arguments. Unlike a list of the tensors, it allocates no memory.
+func anyTensorIn(arguments []any, holds func(t *tensor.Tensor) bool) bool {
 	for _, v := range arguments {
 		switch v := v.(type) {
 		case **tensor.Tensor:
@@ -296,8 +296,8 @@ func (r *Replaced) Restore() {
 	}
 }
 
-// Put replaces the non-nil tensors of the arguments, including those in lists and indices, until Restore is called on the result. If change panics,
-// those replaced so far are put back.
+// Put replaces the non-nil tensors of the arguments, including those in lists and indices, until Restore is called on the result. If change
+// panics, those replaced so far are put back.
 func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back Replaced) {
 	finished := false
 	defer func() {

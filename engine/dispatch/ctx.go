@@ -28,7 +28,8 @@ func (c Context) Excluding(k tensor.Keys) Context {
 // highestKey returns the first dispatch key that the call has not handled, or 0 when it is to call the operator.
 func (c Context) highestKey(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
 
-// quantized reports whether the dispatch key of quantized tensors is handled next. Other keys, such as that of inference tensors, can come first.
+// quantized reports whether the dispatch key of quantized tensors is handled next. Other keys, such as that of inference tensors, can come
+// first.
 func (c Context) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
 
 // Plain reports whether a call on tensors, which may be nil, is dispatched directly to the operator: no dispatch key is left except that of
@@ -59,7 +60,8 @@ func keysOfIndex(items []ops.IndexItem) (k tensor.Keys) {
 	return k
 }
 
-// composed are the operators of engine/composite, parted those of engine/sparse and quantized those of engine/quantized, which import this package.
+// composed are the operators of engine/composite, parted those of engine/sparse and quantized those of engine/quantized, which import this
+// package.
 var composed, parted, quantized Backend
 
 // Compose, Part and Quantize set them, when the program starts.
@@ -83,16 +85,16 @@ type Kind struct {
 }
 
 // kinds is the table: by the number of a key. Those that wait are to make their backend first.
-var kinds, waiting [tensor.KeyCount]atomic.Pointer[Kind]
+var kinds, pendingKinds [tensor.KeyCount]atomic.Pointer[Kind]
 
-var nobody = &Kind{Name: "unknown"}
+var unknownKind = &Kind{Name: "unknown"}
 
 // Register makes k the kind of the tensors with a key. Programs do so before they make such tensors.
 func Register(key tensor.Keys, k *Kind) {
 	if k.Serve == nil {
 		kinds[key.Number()].Store(k)
 	} else {
-		waiting[key.Number()].Store(k)
+		pendingKinds[key.Number()].Store(k)
 	}
 }
 
@@ -100,14 +102,14 @@ func kindOf(key tensor.Keys) *Kind {
 	if k := kinds[key.Number()].Load(); k != nil {
 		return k
 	}
-	return awake(key)
+	return initKind(key)
 }
 
-// awake is kindOf for the first use of a key.
-func awake(key tensor.Keys) *Kind {
-	k := waiting[key.Number()].Load()
+// initKind returns the kind of a key, whose backend it creates at the first use of the key.
+func initKind(key tensor.Keys) *Kind {
+	k := pendingKinds[key.Number()].Load()
 	if k == nil {
-		return nobody
+		return unknownKind
 	}
 	k.once.Do(func() {
 		k.Backend = k.Serve()
@@ -131,8 +133,9 @@ func Unsupported(op string, key tensor.Keys) error {
 	return refused("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
-// checkKeys returns an error if a backend cannot process the tensors of a call together: a sparse out for operands that are not sparse (read are their
-// keys), quantized or named tensors among sparse ones (all are the keys of all tensors), or if the backend has no function for the operator.
+// checkKeys returns an error if a backend cannot process the tensors of a call together: a sparse out for operands that are not sparse
+// (read are their keys), quantized or named tensors among sparse ones (all are the keys of all tensors), or if the backend has no function
+// for the operator.
 func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
 	if key&tensor.Sparse != 0 {
 		switch {
@@ -150,7 +153,8 @@ func checkKeys(op string, key, read, all tensor.Keys, found bool) error {
 	return nil
 }
 
-// checkLayout returns an error if a backend has no factory function op: no tensor that the caller could convert has the key, but the result would have it.
+// checkLayout returns an error if a backend has no factory function op: no tensor that the caller could convert has the key, but the result
+// would have it.
 func checkLayout(op string, key tensor.Keys, found bool) error {
 	switch {
 	case found:
@@ -168,7 +172,8 @@ func bumpVersion(t *tensor.Tensor) {
 	}
 }
 
-// BumpVersion increments the versions of the outputs that a composite operator wrote itself, not through the dispatcher, unless err is not nil.
+// BumpVersion increments the versions of the outputs that a composite operator wrote itself, not through the dispatcher, unless err is not
+// nil.
 func BumpVersion(err error, outs ...*tensor.Tensor) {
 	for _, t := range outs {
 		if err == nil {

@@ -36,12 +36,12 @@ type Derivative interface {
 	Release()
 }
 
-// differentiable is engine/autograd's function for custom operators, which imports this package.
-var differentiable func(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, error)
+// differentiateCustom is engine/autograd's function for custom operators, which imports this package.
+var differentiateCustom func(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, error)
 
 // RecordCustom sets it, when the program starts.
 func RecordCustom(f func(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, error)) {
-	differentiable = f
+	differentiateCustom = f
 }
 
 // CallCustom calls a custom operator.
@@ -53,14 +53,14 @@ func (c Context) CallCustom(given []*tensor.Tensor, x Custom) (made []*tensor.Te
 	case 0:
 		return runCustom(c, given, x)
 	case tensor.Transformed:
-		err = transformed(c, &Call{
+		err = runTransformed(c, &Call{
 			Operator: &Operator{Name: x.Name(), names: "tensors call", whole: Context.CallCustom},
 			Args:     []any{&given, &x},
 			Results:  []any{&made},
 		})
 		return made, err
 	case tensor.Gradient:
-		return differentiable(c, given, x)
+		return differentiateCustom(c, given, x)
 	case tensor.Conjugate, tensor.Negative:
 		return resolveCustom(c, given, x)
 	default:
@@ -110,7 +110,7 @@ func runCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, e
 		return nil, err
 	}
 	for i, t := range made {
-		if shares(t, given) || shares(t, made[:i]) {
+		if sharesMemory(t, given) || sharesMemory(t, made[:i]) {
 			for _, t := range made {
 				t.Release()
 			}
@@ -125,8 +125,8 @@ func runCustom(c Context, given []*tensor.Tensor, x Custom) ([]*tensor.Tensor, e
 	return made, nil
 }
 
-// shares reports whether a tensor with elements shares its memory with others.
-func shares(t *tensor.Tensor, others []*tensor.Tensor) bool {
+// sharesMemory reports whether a tensor with elements shares its memory with others.
+func sharesMemory(t *tensor.Tensor, others []*tensor.Tensor) bool {
 	return t != nil && t.Parts() == nil && t.Storage() != nil && t.Numel() > 0 && slices.ContainsFunc(others, func(other *tensor.Tensor) bool {
 		return other != nil && other.Storage() == t.Storage()
 	})

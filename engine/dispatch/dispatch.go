@@ -24,15 +24,15 @@ type entry struct {
 	cuda            string // the support by CUDA devices, if not complete: partly or rejected
 }
 
-// DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype, with
-// tab-separated fields: the operator, which of the three the line describes, its name, and one word.
+// DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype,
+// with tab-separated fields: the operator, which of the three the line describes, its name, and one word.
 func (c Context) DispatchTable(name string) (string, error) {
 	var b strings.Builder
 	for line := range strings.Lines(entryLines) {
 		if id, _, _ := strings.Cut(line, " "); id != name && (!strings.HasPrefix(id, name+".") || strings.Contains(id[len(name)+1:], ".")) {
 			continue
 		}
-		parseEntry(line).write(&b)
+		parseEntry(line).writeRows(&b)
 	}
 	if b.Len() == 0 {
 		return "", status.Runtimef("dispatch_table: operator '%s' does not exist", name)
@@ -51,12 +51,12 @@ func parseEntry(line string) *entry {
 	return e
 }
 
-func (e *entry) write(b *strings.Builder) {
+func (e *entry) writeRows(b *strings.Builder) {
 	line := func(about, name, word string) { fmt.Fprintf(b, "%s\t%s\t%s\t%s\n", e.id, about, name, word) }
 	line("kind", "dense", e.plain)
 	for number := range tensor.KeyCount {
-		if k := kindOf(tensor.Keys(1) << number); k != nobody && tensor.Keys(1)<<number != tensor.Autocast {
-			line("kind", k.Name, e.of(k, tensor.Keys(1)<<number))
+		if k := kindOf(tensor.Keys(1) << number); k != unknownKind && tensor.Keys(1)<<number != tensor.Autocast {
+			line("kind", k.Name, e.implementationFor(k, tensor.Keys(1)<<number))
 		}
 	}
 	for t := range device.Type(device.TypeCount) {
@@ -75,15 +75,15 @@ func (e *entry) write(b *strings.Builder) {
 		}
 		line("dtype", d.String(), word)
 	}
-	if k := kindOf(tensor.Quantized); k != nobody {
+	if k := kindOf(tensor.Quantized); k != unknownKind {
 		for _, d := range []dtype.DType{dtype.QUint8, dtype.QInt8, dtype.QInt32} {
-			line("dtype", d.String(), e.of(k, tensor.Quantized))
+			line("dtype", d.String(), e.implementationFor(k, tensor.Quantized))
 		}
 	}
 }
 
-// of returns the implementation of the operator for a kind.
-func (e *entry) of(k *Kind, key tensor.Keys) string {
+// implementationFor returns the implementation of the operator for a kind: kernel, rule, composite, constant or refused.
+func (e *entry) implementationFor(k *Kind, key tensor.Keys) string {
 	has := func(b *Backend) bool {
 		field := reflect.ValueOf(b).Elem().FieldByName(e.method)
 		return field.IsValid() && !field.IsNil()

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// levels are the transforms that are under way, by their numbers, which threads' modes keep.
+// levels holds the active transforms by their numbers, which threads' modes store.
 var levels = struct {
 	sync.RWMutex
 	last uint32
@@ -19,11 +19,11 @@ func (c Context) Level() *tensor.Level {
 	if c.modes == nil || c.modes.Level == 0 {
 		return nil
 	}
-	return numbered(int64(c.modes.Level))
+	return findLevel(int64(c.modes.Level))
 }
 
-// numbered returns the transform under way of a number, nil for none.
-func numbered(number int64) *tensor.Level {
+// findLevel returns the active transform with a number, or nil.
+func findLevel(number int64) *tensor.Level {
 	levels.RLock()
 	defer levels.RUnlock()
 	if l := levels.all[uint32(number)]; l != nil && int64(l.Number) == number {
@@ -33,11 +33,11 @@ func numbered(number int64) *tensor.Level {
 }
 
 // LevelNumber returns the number of the innermost transform that the thread is in, 0 for none.
-func (c Context) LevelNumber() uint32 { return c.now().Level }
+func (c Context) LevelNumber() uint32 { return c.currentModes().Level }
 
 // Around returns a context of the same thread outside of a transform.
 func (c Context) Around(l *tensor.Level) Context {
-	m := c.now()
+	m := c.currentModes()
 	m.Level = 0
 	if l.Outer != nil {
 		m.Level = l.Outer.Number
@@ -45,14 +45,14 @@ func (c Context) Around(l *tensor.Level) Context {
 	return Context{c.passed, &m}
 }
 
-// TransformAround returns the number of the transform around the one with the given number, 0 for none, or that of the thread's current one if the
-// number is unknown.
+// TransformAround returns the number of the transform around the one with the given number, 0 for none, or that of the thread's current one
+// if the number is unknown.
 func (c Context) TransformAround(level int64) uint32 {
-	l := numbered(level)
-	if l == nil || !c.within(l) {
-		return c.now().Level
+	l := findLevel(level)
+	if l == nil || !c.isWithin(l) {
+		return c.currentModes().Level
 	}
-	return c.Around(l).now().Level
+	return c.Around(l).currentModes().Level
 }
 
 // drawing returns the dispatch key of the current transform if it affects random operators.
@@ -66,23 +66,23 @@ func (c Context) drawing() tensor.Keys {
 // Transforming applies a transform to a call on tensors with the transform's level as their innermost.
 type Transforming func(c Context, call *Call, l *tensor.Level) error
 
-// batching is that of engine/vmap and differentiating that of engine/jvp, which import this package.
-var batching, differentiating Transforming
+// applyVmap and applyJvp are functions of engine/vmap and engine/jvp, which import this package.
+var applyVmap, applyJvp Transforming
 
-// Batch and Differentiate set them, when the program starts.
-func Batch(f Transforming)         { batching = f }
-func Differentiate(f Transforming) { differentiating = f }
+// Batch and Differentiate set applyVmap and applyJvp when the program starts.
+func Batch(f Transforming)         { applyVmap = f }
+func Differentiate(f Transforming) { applyJvp = f }
 
 func init() {
 	Register(tensor.Transformed, &Kind{Name: "transformed", Instead: "call it outside of the transform",
-		Serve: func() Backend { return BoxedBackend(transformed, func(*Operator) bool { return true }) }})
+		Serve: func() Backend { return BoxedBackend(runTransformed, func(*Operator) bool { return true }) }})
 }
 
-// transformed dispatches a call at the innermost level of its tensors, or of the transforms that affect random operators.
-func transformed(c Context, call *Call) error {
+// runTransformed dispatches a call at the innermost level of its tensors, or of the transforms that affect random operators.
+func runTransformed(c Context, call *Call) error {
 	var l *tensor.Level
 	call.AnyTensor(func(t *tensor.Tensor) bool {
-		l = inner(l, t)
+		l = innerLevel(l, t)
 		return false
 	})
 	if call.Is(Random) {
@@ -100,15 +100,15 @@ func transformed(c Context, call *Call) error {
 	case l.Forward && call.writesCustom():
 		return status.NotImplementedf("%s: the operator writes to an argument, and has no derivative inside of jvp", call.Name)
 	case l.Forward:
-		return differentiating(c, call, l)
+		return applyJvp(c, call, l)
 	}
-	return batching(c, call, l)
+	return applyVmap(c, call, l)
 }
 
-// enter starts a transform on the thread and returns its number.
-func (c Context) enter(op string, l *tensor.Level) (int64, error) {
+// enterTransform starts a transform on the thread and returns its number.
+func (c Context) enterTransform(op string, l *tensor.Level) (int64, error) {
 	l.Outer = c.Level()
-	err := c.set(op, func(m *Modes) {
+	err := c.setModes(op, func(m *Modes) {
 		levels.Lock()
 		defer levels.Unlock()
 		levels.last++
@@ -119,21 +119,21 @@ func (c Context) enter(op string, l *tensor.Level) (int64, error) {
 	return int64(l.Number), err
 }
 
-// leave ends a transform, with those inside, and has the thread in the one around it.
-func (c Context) leave(transform string, level int64) error {
+// leaveTransform ends a transform and those inside it. The thread is then in the transform around it.
+func (c Context) leaveTransform(transform string, level int64) error {
 	op := transform + "_end"
-	l, err := underWay(op, transform, level)
+	l, err := findTransform(op, transform, level)
 	if err != nil {
 		return err
 	}
-	if !c.within(l) {
+	if !c.isWithin(l) {
 		return status.Runtimef("%s: %s level %d was started by another thread, which must end it", op, transform, level)
 	}
-	return c.end(op, l.Outer)
+	return c.endTransforms(op, l.Outer)
 }
 
-// within reports whether the thread is in a transform.
-func (c Context) within(l *tensor.Level) bool {
+// isWithin reports whether the thread is in a transform.
+func (c Context) isWithin(l *tensor.Level) bool {
 	at := c.Level()
 	for at != nil && at != l {
 		at = at.Outer
@@ -141,13 +141,13 @@ func (c Context) within(l *tensor.Level) bool {
 	return at == l
 }
 
-// end ends the transforms that the thread is in inside of one, or all with nil, and has it in that one.
-func (c Context) end(op string, around *tensor.Level) error {
+// endTransforms ends the transforms of the thread that are inside of around, or all if around is nil.
+func (c Context) endTransforms(op string, around *tensor.Level) error {
 	for l := c.Level(); l != around; l = l.Outer {
 		l.End()
-		forget(l)
+		removeLevel(l)
 	}
-	return c.set(op, func(m *Modes) {
+	return c.setModes(op, func(m *Modes) {
 		m.Level = 0
 		if around != nil {
 			m.Level = around.Number
@@ -166,38 +166,38 @@ func (c Context) TransformLevel() (int64, error) {
 // TransformLeave implements the operator transform_leave.
 func (c Context) TransformLeave(level int64) error {
 	const op = "transform_leave"
-	l := numbered(level)
-	if level != 0 && (l == nil || !c.within(l)) {
+	l := findLevel(level)
+	if level != 0 && (l == nil || !c.isWithin(l)) {
 		return status.Runtimef("%s: no transform of level %d is active on this thread", op, level)
 	}
-	return c.end(op, l)
+	return c.endTransforms(op, l)
 }
 
-// forget takes a transform that has ended off the list.
-func forget(l *tensor.Level) {
+// removeLevel removes a transform that has ended from the list of active ones.
+func removeLevel(l *tensor.Level) {
 	levels.Lock()
 	defer levels.Unlock()
 	delete(levels.all, l.Number)
 }
 
-// underWay returns the transform of a number, which is of the kind that transform names.
-func underWay(op, transform string, number int64) (*tensor.Level, error) {
-	if l := numbered(number); l != nil && l.Forward == (transform == "jvp") {
+// findTransform returns the active transform with a number and the given kind, "vmap" or "jvp".
+func findTransform(op, transform string, number int64) (*tensor.Level, error) {
+	if l := findLevel(number); l != nil && l.Forward == (transform == "jvp") {
 		return l, nil
 	}
 	return nil, status.Runtimef("%s: no %s of level %d is active", op, transform, number)
 }
 
-// innermost returns the innermost level of tensors, or nil if none is wrapped.
-func innermost(tensors ...*tensor.Tensor) (l *tensor.Level) {
+// innermostLevel returns the innermost level of tensors, or nil if none is wrapped.
+func innermostLevel(tensors ...*tensor.Tensor) (l *tensor.Level) {
 	for _, t := range tensors {
-		l = inner(l, t)
+		l = innerLevel(l, t)
 	}
 	return l
 }
 
-// inner returns the level of t if it is inside of l, and otherwise l, which may be nil.
-func inner(l *tensor.Level, t *tensor.Tensor) *tensor.Level {
+// innerLevel returns the level of t if it is inside of l, and otherwise l, which may be nil.
+func innerLevel(l *tensor.Level, t *tensor.Tensor) *tensor.Level {
 	if w := t.Wrapped(); w != nil && (l == nil || w.Level.Number > l.Number) {
 		return w.Level
 	}

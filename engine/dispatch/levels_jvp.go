@@ -11,15 +11,17 @@ import (
 )
 
 // JvpBegin implements the operator jvp_begin.
-func (c Context) JvpBegin() (int64, error) { return c.enter("jvp_begin", &tensor.Level{Forward: true}) }
+func (c Context) JvpBegin() (int64, error) {
+	return c.enterTransform("jvp_begin", &tensor.Level{Forward: true})
+}
 
 // JvpEnd implements the operator jvp_end.
-func (c Context) JvpEnd(level int64) error { return c.leave("jvp", level) }
+func (c Context) JvpEnd(level int64) error { return c.leaveTransform("jvp", level) }
 
 // JvpWrap implements the operator jvp_wrap.
 func (c Context) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tensor, error) {
 	const op = "jvp"
-	l, err := underWay(op, "jvp", level)
+	l, err := findTransform(op, "jvp", level)
 	if err != nil {
 		return nil, err
 	}
@@ -50,30 +52,29 @@ func (c Context) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.T
 	return pair, err
 }
 
-// Laid returns a tangent with a memory layout that takes the same views as that of its primal: an alias of tangent if it has the strides of the
-// primal, or is dense with its dimensions in the same order, and a dense copy in that order otherwise.
-// In outer vmap levels that map over the primal, or over tangents of it, each batch element gets a separate tangent, since writes to the primal may
-// differ.
+// Laid returns a tangent with a memory layout that takes the same views as that of its primal: an alias of tangent if it has the strides of
+// the primal, or is dense with its dimensions in the same order, and a dense copy in that order otherwise. In outer vmap levels that map
+// over the primal, or over tangents of it, each batch element gets a separate tangent, since writes to the primal may differ.
 func Laid(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	each, err := Spread(c, tangent, func(l *tensor.Level) bool { return primal.MappedBy(int64(l.Number)) })
 	if err != nil {
 		return nil, err
 	}
 	defer each.Release()
-	if !sameLevels(each, tangent) {
+	if !haveSameLevels(each, tangent) {
 		if each, err = c.Clone(each, shape.Preserve); err != nil {
 			return nil, err
 		}
 		defer each.Release()
 	}
-	return readAlike(c, each, primal)
+	return matchLazyBits(c, each, primal)
 }
 
-// readAlike is ordered for a tangent whose elements are conjugated, or negated, when they are read, as those of the primal are or not: it becomes so.
-func readAlike(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+// matchLazyBits returns matchStrides of a tangent, with the conjugate and negative bits of the primal.
+func matchLazyBits(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	lazy := primal.Behind().Lazy()
 	if tangent.Behind().Lazy() == lazy {
-		return ordered(c, tangent, primal)
+		return matchStrides(c, tangent, primal)
 	}
 	read, err := Toggled(c, tangent, lazy)
 	if err != nil {
@@ -85,7 +86,7 @@ func readAlike(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error
 		return nil, err
 	}
 	defer memory.Release()
-	placed, err := ordered(c, memory, primal)
+	placed, err := matchStrides(c, memory, primal)
 	if err != nil {
 		return nil, err
 	}
@@ -113,26 +114,26 @@ func Toggled(c Context, t *tensor.Tensor, lazy tensor.Keys) (made *tensor.Tensor
 	return made, nil
 }
 
-// sameLevels reports whether two tensors are wrapped at as many levels.
-func sameLevels(a, b *tensor.Tensor) bool {
+// haveSameLevels reports whether two tensors are wrapped at the same levels.
+func haveSameLevels(a, b *tensor.Tensor) bool {
 	v, w := a.Wrapped(), b.Wrapped()
 	if v == nil || w == nil {
 		return v == w
 	}
-	return v.Level == w.Level && sameLevels(v.Value, w.Value)
+	return v.Level == w.Level && haveSameLevels(v.Value, w.Value)
 }
 
-// ordered is Laid for a tangent that is mapped over where its primal is.
-func ordered(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+// matchStrides is Laid for a tangent that is batched where its primal is.
+func matchStrides(c Context, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	sizes := primal.Sizes()
 	if !slices.Equal(tangent.Sizes(), sizes) {
 		return nil, status.Runtimef("a tangent must have the sizes of its primal, %v, but has %v; another thread changed an operand during the call", sizes, tangent.Sizes())
 	}
-	if primal.Numel() == 0 || sameStrides(sizes, tangent.Strides(), primal.Strides()) {
+	if primal.Numel() == 0 || equalStrides(sizes, tangent.Strides(), primal.Strides()) {
 		return tangent.Alias(), nil
 	}
 	order := strideOrder(primal)
-	if sameStrides(sizes, tangent.Strides(), shape.PermutedStrides(sizes, order)) {
+	if equalStrides(sizes, tangent.Strides(), shape.PermutedStrides(sizes, order)) {
 		return tangent.Alias(), nil
 	}
 	forth, back := make([]int64, len(order)), make([]int64, len(order))
@@ -164,8 +165,8 @@ func strideOrder(t *tensor.Tensor) []int {
 	return order
 }
 
-// sameStrides reports whether two lists of strides address the same elements: those of dimensions of one element count for nothing.
-func sameStrides(sizes, a, b []int64) bool {
+// equalStrides reports whether two lists of strides address the same elements. Strides of dimensions of size 1 are ignored.
+func equalStrides(sizes, a, b []int64) bool {
 	for d, n := range sizes {
 		if n > 1 && a[d] != b[d] {
 			return false
@@ -176,7 +177,7 @@ func sameStrides(sizes, a, b []int64) bool {
 
 // JvpPrimal implements the operator jvp_primal.
 func (c Context) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
-	l, err := underWay("jvp", "jvp", level)
+	l, err := findTransform("jvp", "jvp", level)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +186,7 @@ func (c Context) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, er
 
 // JvpTangent implements the operator jvp_tangent.
 func (c Context) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
-	l, err := underWay("jvp", "jvp", level)
+	l, err := findTransform("jvp", "jvp", level)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (c Context) JvpDetach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	case w == nil:
 		return c.Detach(self)
 	case w.Level.Forward:
-		return eachOf(w, "detach", c.JvpDetach)
+		return mapPair(w, "detach", c.JvpDetach)
 	}
 	value, err := c.JvpDetach(w.Value)
 	if err != nil {
@@ -254,25 +255,25 @@ func (c Context) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error
 
 // Primal returns a tensor without its tangent in a level of forward differentiation.
 func Primal(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
-	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Value })
+	return unwrapPart(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Value })
 }
 
 // Tangent returns the tangent of a tensor in a level of forward mode, or nil.
 func Tangent(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
-	if !paired(t, l) {
+	if !hasTangentAt(t, l) {
 		return nil, nil
 	}
-	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Tangent })
+	return unwrapPart(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Tangent })
 }
 
-// paired reports whether a tensor has a tangent in a level.
-func paired(t *tensor.Tensor, l *tensor.Level) bool {
+// hasTangentAt reports whether a tensor has a tangent in a level.
+func hasTangentAt(t *tensor.Tensor, l *tensor.Level) bool {
 	w := t.Wrapped()
-	return w != nil && (w.Level == l || paired(w.Value, l) || paired(w.Tangent, l))
+	return w != nil && (w.Level == l || hasTangentAt(w.Value, l) || hasTangentAt(w.Tangent, l))
 }
 
-// partOf returns the primal or the tangent of t in the level l, in the wrappers of the levels inside of that.
-func partOf(t *tensor.Tensor, l *tensor.Level, part func(w *tensor.Wrapped) *tensor.Tensor) (*tensor.Tensor, error) {
+// unwrapPart returns the primal or the tangent of t in the level l, in the wrappers of the levels inside of that.
+func unwrapPart(t *tensor.Tensor, l *tensor.Level, part func(w *tensor.Wrapped) *tensor.Tensor) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	switch {
 	case w == nil || w.Level.Number < l.Number:
@@ -280,9 +281,9 @@ func partOf(t *tensor.Tensor, l *tensor.Level, part func(w *tensor.Wrapped) *ten
 	case w.Level == l:
 		return part(w).Alias(), nil
 	case w.Level.Forward:
-		return eachOf(w, "jvp", func(t *tensor.Tensor) (*tensor.Tensor, error) { return partOf(t, l, part) })
+		return mapPair(w, "jvp", func(t *tensor.Tensor) (*tensor.Tensor, error) { return unwrapPart(t, l, part) })
 	}
-	value, err := partOf(w.Value, l, part)
+	value, err := unwrapPart(w.Value, l, part)
 	if err != nil {
 		return nil, err
 	}
@@ -290,8 +291,8 @@ func partOf(t *tensor.Tensor, l *tensor.Level, part func(w *tensor.Wrapped) *ten
 	return tensor.Wrap("jvp", value, w.Level)
 }
 
-// eachOf applies a function to the primal and to the tangent and returns the pair of the results.
-func eachOf(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// mapPair applies a function to the primal and to the tangent and returns the pair of the results.
+func mapPair(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	primal, err := change(w.Value)
 	if err != nil {
 		return nil, err
@@ -307,7 +308,7 @@ func eachOf(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor
 
 // Pair returns a tensor with a primal and a tangent in a level, which can be tensors of levels inside of that.
 func Pair(op string, c Context, primal, tangent *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
-	inner := innermost(primal, tangent)
+	inner := innermostLevel(primal, tangent)
 	if inner == nil || inner.Number < l.Number {
 		return tensor.Pair(op, primal, tangent, nil, l)
 	}

@@ -16,16 +16,16 @@ func (c Context) VmapBegin(size int64, randomness string) (int64, error) {
 	if !slices.Contains([]string{"error", "different", "same"}, randomness) {
 		return 0, status.Runtimef("Only allowed values for randomness are 'error', 'different', or 'same'. Got %s", randomness)
 	}
-	return c.enter(op, &tensor.Level{Size: size, Randomness: randomness})
+	return c.enterTransform(op, &tensor.Level{Size: size, Randomness: randomness})
 }
 
 // VmapEnd implements the operator vmap_end.
-func (c Context) VmapEnd(level int64) error { return c.leave("vmap", level) }
+func (c Context) VmapEnd(level int64) error { return c.leaveTransform("vmap", level) }
 
 // VmapWrap implements the operator vmap_wrap.
 func (c Context) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
 	const op = "vmap"
-	l, err := underWay(op, "vmap", level)
+	l, err := findTransform(op, "vmap", level)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (c Context) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor
 
 // VmapUnwrap implements the operator vmap_unwrap.
 func (c Context) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
-	l, err := underWay("vmap", "vmap", level)
+	l, err := findTransform("vmap", "vmap", level)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (c Context) VmapLevel(self *tensor.Tensor) (int64, error) {
 
 // VmapRandomness implements the operator vmap_randomness.
 func (c Context) VmapRandomness(level int64) (string, error) {
-	l, err := underWay("vmap_randomness", "vmap", level)
+	l, err := findTransform("vmap_randomness", "vmap", level)
 	if err != nil {
 		return "", err
 	}
@@ -101,14 +101,15 @@ func Spread(c Context, t *tensor.Tensor, where func(l *tensor.Level) bool) (*ten
 	return t, nil
 }
 
-// Take returns a tensor with all examples of a transform along its first dimension: the same for each where the transform does not map over t.
+// Take returns a tensor with all examples of a transform along its first dimension: the same for each where the transform does not map over
+// t.
 func Take(c Context, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	switch {
 	case w != nil && w.Level == l:
 		return w.Value.Alias(), nil
 	case w != nil && w.Level.Number > l.Number && w.Level.Forward:
-		return eachOf(w, "vmap", func(t *tensor.Tensor) (*tensor.Tensor, error) { return Take(c, t, l) })
+		return mapPair(w, "vmap", func(t *tensor.Tensor) (*tensor.Tensor, error) { return Take(c, t, l) })
 	case w != nil && w.Level.Number > l.Number:
 		all, err := Take(c, w.Value, l)
 		if err != nil {
@@ -130,14 +131,15 @@ func Take(c Context, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) 
 	return c.Expand(first, append([]int64{l.Size}, t.Sizes()...), false)
 }
 
-// Return is the reverse: it returns a tensor that represents one batch element of the transform, for the batch along the first dimension of t.
+// Return is the reverse: it returns a tensor that represents one batch element of the transform, for the batch along the first dimension of
+// t.
 func Return(op string, c Context, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	if w == nil || w.Level.Number < l.Number {
 		return tensor.Wrap(op, t, l)
 	}
 	if w.Level.Forward {
-		return eachOf(w, op, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Return(op, c, t, l) })
+		return mapPair(w, op, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Return(op, c, t, l) })
 	}
 	turned, err := c.Transpose(nil, w.Value, 0, 1)
 	if err != nil {

@@ -22,8 +22,8 @@ func Initial() Modes { return Modes{Device: device.Host, Grad: true} }
 // With returns the context for the calls of a thread, which read and write its modes.
 func With(m *Modes) Context { return Context{modes: m} }
 
-// now returns the thread's modes at this moment.
-func (c Context) now() Modes {
+// currentModes returns the modes of the thread.
+func (c Context) currentModes() Modes {
 	if c.modes == nil {
 		return Initial()
 	}
@@ -35,15 +35,15 @@ func (c Context) Recording() bool { return c.modes == nil || c.modes.Grad && !c.
 
 // Recorded returns a context of the same thread with grad mode on or off.
 func (c Context) Recorded(on bool) Context {
-	m := c.now()
+	m := c.currentModes()
 	m.Grad = on
 	return With(&m)
 }
 
-// Apart returns a context of the same thread in which operations are recorded whatever the thread's modes are. Unless seen is set, the user's hooks
-// are not called for the tensors that these save.
+// Apart returns a context of the same thread in which operations are recorded whatever the thread's modes are. Unless seen is set, the
+// user's hooks are not called for the tensors that these save.
 func (c Context) Apart(seen bool) Context {
-	m := c.now()
+	m := c.currentModes()
 	m.Grad, m.Inference = true, false
 	if !seen {
 		m.Saving = 0
@@ -61,7 +61,7 @@ func (c Context) Saving() uint32 {
 
 // SaveBy sets the saved-tensor hooks of the thread.
 func (c Context) SaveBy(op string, hooks uint32) error {
-	return c.set(op, func(m *Modes) { m.Saving = hooks })
+	return c.setModes(op, func(m *Modes) { m.Saving = hooks })
 }
 
 // Inferring reports whether the thread is in inference mode.
@@ -69,14 +69,14 @@ func (c Context) Inferring() bool { return c.modes != nil && c.modes.Inference }
 
 // SetInferenceMode implements the operator set_inference_mode.
 func (c Context) SetInferenceMode(enabled bool) error {
-	return c.set("set_inference_mode", func(m *Modes) { m.Inference, m.Grad = enabled, !enabled })
+	return c.setModes("set_inference_mode", func(m *Modes) { m.Inference, m.Grad = enabled, !enabled })
 }
 
 // IsInferenceModeEnabled implements the operator is_inference_mode_enabled.
 func (c Context) IsInferenceModeEnabled() (bool, error) { return c.Inferring(), nil }
 
-// set changes the thread's modes.
-func (c Context) set(op string, change func(*Modes)) error {
+// setModes changes the modes of the thread.
+func (c Context) setModes(op string, change func(*Modes)) error {
 	if c.modes == nil {
 		return status.Runtimef("%s: modes belong to a thread, and this call has none; call it through With", op)
 	}
@@ -87,7 +87,7 @@ func (c Context) set(op string, change func(*Modes)) error {
 // place returns the device of a factory that is given d; none where it writes to an out, whose device it follows.
 func (c Context) place(d device.Device, out ...*tensor.Tensor) device.Device {
 	if d.IsNone() && (len(out) == 0 || out[0] == nil) {
-		return c.now().Device
+		return c.currentModes().Device
 	}
 	return d
 }
@@ -97,16 +97,16 @@ func (c Context) SetDefaultDevice(d device.Device) error {
 	if d.IsNone() {
 		d = device.Host
 	}
-	return c.set("set_default_device", func(m *Modes) { m.Device = d })
+	return c.setModes("set_default_device", func(m *Modes) { m.Device = d })
 }
 
 // GetDefaultDevice implements the operator get_default_device.
-func (c Context) GetDefaultDevice() (device.Device, error) { return c.now().Device, nil }
+func (c Context) GetDefaultDevice() (device.Device, error) { return c.currentModes().Device, nil }
 
 // SetGradEnabled implements the operator set_grad_enabled.
 func (c Context) SetGradEnabled(enabled bool) error {
-	return c.set("set_grad_enabled", func(m *Modes) { m.Grad = enabled })
+	return c.setModes("set_grad_enabled", func(m *Modes) { m.Grad = enabled })
 }
 
 // IsGradEnabled implements the operator is_grad_enabled.
-func (c Context) IsGradEnabled() (bool, error) { return c.now().Grad, nil }
+func (c Context) IsGradEnabled() (bool, error) { return c.currentModes().Grad, nil }
