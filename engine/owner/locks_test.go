@@ -24,7 +24,7 @@ var undeferred = map[string]string{
 	"engine/autograd/variable.go become":        "assignments, and remember, which appends",
 	"engine/cpu/fourier.go planFor":             "a look at a map",
 	"engine/storage/region.go release":          "a look at a map",
-	"engine/storage/slabs.go put":               "appends to what has room; trimming follows without the lock",
+	"engine/storage/slabs.go returnBlock":       "appends to what has room; trimming follows without the lock",
 	"engine/tensor/parked.go put":               "an append, for every tensor that is dropped",
 	"engine/tensor/parked.go take":              "a look at a list, for every tensor that is made",
 	"engine/tensor/parked.go all":               "Held and Empty, which call it, unlock: they add up, and free what nobody has",

@@ -22,6 +22,7 @@ const (
 	slack      = 4       // a cached block serves requests of down to 1/slack less than its size
 )
 
+// memory holds the counters, the limit and the cached blocks of the process.
 var memory struct {
 	inUse, peak, limit, blocks, cached atomic.Int64
 	failing                            atomic.Int64 // allocations until one is made to fail; 0 for none
@@ -37,51 +38,52 @@ type Parking interface {
 	Empty()
 }
 
-// sanitized is true under an address sanitizer, which knows the bounds of malloc's blocks and reports uses after free. Each block is then allocated
-// by malloc with its exact size, and none is reused.
+// sanitized is true under an address sanitizer, which knows the bounds of malloc's blocks and reports uses after free. Each block is then
+// allocated by malloc with its exact size, and none is reused.
 var sanitized = C.lt_sanitized() != 0
 
-// rounded returns the size of the block that serves a request: whole cache lines.
-func rounded(size int64) int64 {
+// roundToBlock returns the size of the block that serves a request: whole cache lines.
+func roundToBlock(size int64) int64 {
 	if sanitized {
 		return size
 	}
 	return (size + alignment - 1) &^ (alignment - 1)
 }
 
-func account(op string, size int64) error {
-	if failing() {
+// countInUse adds size to the bytes in use. It returns an error if they would exceed the memory limit.
+func countInUse(op string, size int64) error {
+	if isMadeToFail() {
 		return status.Memoryf("%s: allocating %d bytes was made to fail", op, size)
 	}
 	now := memory.inUse.Add(size)
 	if limit := memory.limit.Load(); limit > 0 && now > limit {
 		memory.inUse.Add(-size)
-		return exceeded(op, size, limit, now-size)
+		return limitError(op, size, limit, now-size)
 	}
 	return nil
 }
 
-// raisePeak follows an allocation that succeeded.
+// raisePeak raises the peak to the bytes in use, after an allocation that succeeded.
 func raisePeak() {
 	now := memory.inUse.Load()
 	for peak := memory.peak.Load(); now > peak && !memory.peak.CompareAndSwap(peak, now); peak = memory.peak.Load() {
 	}
 }
 
-// allocate returns a block of at least size bytes (size > 0).
-func allocate(op string, size int64, zero bool) (Block, error) {
+// allocateBlock returns a block of at least size bytes (size > 0).
+func allocateBlock(op string, size int64, zero bool) (Block, error) {
 	if size > 1<<62 {
 		return Block{}, status.Memoryf("%s: cannot allocate %d bytes", op, size)
 	}
-	size = rounded(size)
-	if err := account(op, size); err != nil {
+	size = roundToBlock(size)
+	if err := countInUse(op, size); err != nil {
 		return Block{}, err
 	}
-	b, found := recycled(size)
+	b, found := takeCached(size)
 	zeroed := false
 	if !found {
 		var err error
-		if b, zeroed, err = system(op, size); err != nil {
+		if b, zeroed, err = newBlockOrEvict(op, size); err != nil {
 			return Block{}, err
 		}
 	}
@@ -94,8 +96,8 @@ func allocate(op string, size int64, zero bool) (Block, error) {
 	return b, nil
 }
 
-// obtain returns a block that is not reused from a large freed one, and reports whether it is zero.
-func obtain(size int64) (b Block, zeroed bool) {
+// newBlock returns a block that is not reused from a large freed one, and reports whether it is zero.
+func newBlock(size int64) (b Block, zeroed bool) {
 	b, found := obtainCustom(size)
 	switch {
 	case found:
@@ -103,21 +105,21 @@ func obtain(size int64) (b Block, zeroed bool) {
 	case sanitized:
 		return Block{Data: C.lt_alloc(C.size_t(size)), Size: size}, false
 	case size >= largeLimit:
-		shrink(max(cacheLeast, spare()))
+		shrinkCache(max(cacheLeast, unusedLimit()))
 		return Block{Data: C.lt_map_large(C.size_t(size)), Size: size}, true
 	}
-	return take(size), false
+	return takeSmall(size), false
 }
 
-// system is obtain, after giving the cache to the system when that has no memory.
-func system(op string, size int64) (Block, bool, error) {
+// newBlockOrEvict is newBlock, but empties the cache and retries if the operating system has no memory.
+func newBlockOrEvict(op string, size int64) (Block, bool, error) {
 	if limit := memory.limit.Load(); limit > 0 && memory.inUse.Load()+memory.cached.Load() > limit {
 		EmptyCache()
 	}
-	b, zeroed := obtain(size)
+	b, zeroed := newBlock(size)
 	if b.Data == nil {
 		EmptyCache()
-		b, zeroed = obtain(size)
+		b, zeroed = newBlock(size)
 	}
 	if b.Data == nil {
 		memory.inUse.Add(-size)
@@ -129,9 +131,8 @@ func system(op string, size int64) (Block, bool, error) {
 	return b, zeroed, nil
 }
 
-// recycled takes a large block that was freed before, of those that fit best the last one, which a processor's caches may
-// still hold.
-func recycled(size int64) (b Block, found bool) {
+// takeCached returns a cached large block: of those that fit best the one freed last, which the CPU's caches may still hold.
+func takeCached(size int64) (b Block, found bool) {
 	if size < largeLimit || isCustom() {
 		return Block{}, false
 	}
@@ -162,50 +163,50 @@ func (b Block) release() {
 	case sanitized:
 		C.lt_free(b.Data)
 	case b.slab != nil:
-		b.slab.put(b.Data)
+		b.slab.returnBlock(b.Data)
 	default:
-		cache(b)
+		cacheBlock(b)
 	}
 }
 
-// cache keeps a large block for reuse. It frees older ones if there are too many.
-func cache(b Block) {
+// cacheBlock keeps a large block for reuse. It frees older ones if there are too many.
+func cacheBlock(b Block) {
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
 	memory.large = append(memory.large, b)
 	memory.cached.Add(b.Size)
-	evict(min(cacheLimit, max(cacheLeast, spare())))
+	evictLocked(min(cacheLimit, max(cacheLeast, unusedLimit())))
 }
 
-// shrink frees the oldest large blocks of a cache that holds more than limit.
-func shrink(limit int64) {
+// shrinkCache frees the oldest cached large blocks until at most limit bytes are cached.
+func shrinkCache(limit int64) {
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
-	evict(limit)
+	evictLocked(limit)
 }
 
 // TrimVariable is the environment variable with which glibc's malloc is told how many free bytes to keep from the system. Dask sets it for
 // its workers, whose memory it watches from outside.
 const TrimVariable = "MALLOC_TRIM_THRESHOLD_"
 
-// kept bounds spare.
-var kept = trimThreshold(os.Getenv(TrimVariable))
+// trimThreshold bounds unusedLimit.
+var trimThreshold = parseTrimThreshold(os.Getenv(TrimVariable))
 
-func trimThreshold(text string) int64 {
+func parseTrimThreshold(text string) int64 {
 	if n, err := strconv.ParseInt(strings.TrimSpace(text), 0, 64); err == nil && n >= 0 {
 		return n
 	}
 	return math.MaxInt64
 }
 
-// spare returns how many unused bytes may be kept: used and unused bytes are at most a quarter above the peak of used ones.
-func spare() int64 {
+// unusedLimit returns how many unused bytes may be kept: used and unused bytes are at most a quarter above the peak of used ones.
+func unusedLimit() int64 {
 	peak := memory.peak.Load()
-	return min(kept, peak+peak/4-memory.inUse.Load())
+	return min(trimThreshold, peak+peak/4-memory.inUse.Load())
 }
 
-// evict is shrink for who holds the lock.
-func evict(limit int64) {
+// evictLocked is shrinkCache for callers that hold the lock.
+func evictLocked(limit int64) {
 	for memory.cached.Load() > limit {
 		b := memory.large[0]
 		memory.large = memory.large[1:]
@@ -219,8 +220,8 @@ func EmptyCache() {
 	for _, p := range memory.parked {
 		p.Empty()
 	}
-	shrink(0)
-	trim()
+	shrinkCache(0)
+	trimSmall()
 }
 
 // AddParking registers a pool of freed storages. Call it from init.

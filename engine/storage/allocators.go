@@ -26,7 +26,7 @@ type Block struct {
 	owner unsafe.Pointer // of a block of the application's allocator
 }
 
-var allocators = [device.TypeCount]Allocator{device.CPU: host{}, device.Meta: nowhere{}}
+var allocators = [device.TypeCount]Allocator{device.CPU: hostAllocator{}, device.Meta: metaAllocator{}}
 
 // Register makes a the allocator of a type of device. Call it from init.
 func Register(t device.Type, a Allocator) { allocators[t] = a }
@@ -45,22 +45,22 @@ func allocatorOf(op string, d device.Device) (Allocator, error) {
 	return nil, status.Runtimef("%s: device type %v is not supported; this build supports %s and %s", op, d.Type, strings.Join(have[:last], ", "), have[last])
 }
 
-// host is the allocator of the process's own memory.
-type host struct{}
+// hostAllocator is the allocator of the process's memory.
+type hostAllocator struct{}
 
-func (host) Allocate(op string, _ device.Device, nbytes int64, zero bool) (Block, error) {
-	return allocate(op, nbytes, zero)
+func (hostAllocator) Allocate(op string, _ device.Device, nbytes int64, zero bool) (Block, error) {
+	return allocateBlock(op, nbytes, zero)
 }
 
-func (host) Free(_ device.Device, b Block) { b.release() }
+func (hostAllocator) Free(_ device.Device, b Block) { b.release() }
 
-func (host) Copy(_ device.Device, to, from unsafe.Pointer, nbytes int64) {
+func (hostAllocator) Copy(_ device.Device, to, from unsafe.Pointer, nbytes int64) {
 	copy(unsafe.Slice((*byte)(to), nbytes), unsafe.Slice((*byte)(from), nbytes))
 }
 
-// nowhere is the allocator of meta storages, which have a size and no bytes.
-type nowhere struct{}
+// metaAllocator is the allocator of meta storages, which have a size and no bytes.
+type metaAllocator struct{}
 
-func (nowhere) Allocate(string, device.Device, int64, bool) (Block, error) { return Block{}, nil }
-func (nowhere) Free(device.Device, Block)                                  {}
-func (nowhere) Copy(_ device.Device, _, _ unsafe.Pointer, _ int64)         {}
+func (metaAllocator) Allocate(string, device.Device, int64, bool) (Block, error) { return Block{}, nil }
+func (metaAllocator) Free(device.Device, Block)                                  {}
+func (metaAllocator) Copy(_ device.Device, _, _ unsafe.Pointer, _ int64)         {}

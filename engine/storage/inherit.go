@@ -10,9 +10,9 @@ func init() { inherit.Value(&memory.limit) }
 // parents stands in for the parent's small blocks in a forked child. The child does not reuse their memory.
 var parents slab
 
-// Inherit returns a storage over the memory of old, a storage in the heap of the parent's runtime. fork() copies this memory, or shares it if the
-// storage is shared. The returned storage has a reference count of 0. Inherit returns nil if the memory is not accessible in this process.
-// inherited maps other storages of the parent to their copies.
+// Inherit returns a storage over the memory of old, a storage in the heap of the parent's runtime. fork() copies this memory, or shares it
+// if the storage is shared. The returned storage has a reference count of 0. Inherit returns nil if the memory is not accessible in this
+// process. inherited maps other storages of the parent to their copies.
 func Inherit(old *Storage, inherited func(*Storage) *Storage) *Storage {
 	if t := old.device.Type; t != device.CPU && t != device.Meta {
 		return nil
@@ -32,7 +32,7 @@ func Inherit(old *Storage, inherited func(*Storage) *Storage) *Storage {
 		owner := *b
 		s.backing = &owner
 		memory.blocks.Add(1)
-	case *region:
+	case *fileRegion:
 		r := *b
 		s.backing = &r
 		memory.inUse.Add(r.counted)
@@ -40,12 +40,12 @@ func Inherit(old *Storage, inherited func(*Storage) *Storage) *Storage {
 		if r.shared {
 			r.registerInherited(s)
 		}
-	case part:
-		whole := inherited(b.whole)
+	case sliceBacking:
+		whole := inherited(b.owner)
 		if whole == nil {
 			return nil
 		}
-		s.backing = part{whole.Retain()}
+		s.backing = sliceBacking{whole.Retain()}
 	default:
 		return nil
 	}

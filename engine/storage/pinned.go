@@ -13,31 +13,31 @@ type Pinning interface {
 	Unpin(data unsafe.Pointer)
 }
 
-// pinning is that of the backend that has one.
-var pinning Pinning
+// pinAllocator is the Pinning of the backend that has one.
+var pinAllocator Pinning
 
 // RegisterPinning sets who pins memory. Call it from init.
-func RegisterPinning(p Pinning) { pinning = p }
+func RegisterPinning(p Pinning) { pinAllocator = p }
 
-// pinned is the backing of a storage in pinned memory.
-type pinned struct{}
+// pinnedBacking is the backing of a storage in pinned memory.
+type pinnedBacking struct{}
 
-func (pinned) release(_ *Storage, data unsafe.Pointer) {
+func (pinnedBacking) release(_ *Storage, data unsafe.Pointer) {
 	memory.blocks.Add(-1)
 	if data != nil {
-		pinning.Unpin(data)
+		pinAllocator.Unpin(data)
 	}
 }
 
 // NewPinned makes a storage of the host in pinned memory, with arbitrary bytes and one reference. It cannot be resized.
 func NewPinned(op string, nbytes int64) (*Storage, error) {
-	if pinning == nil {
+	if pinAllocator == nil {
 		return nil, status.Runtimef("%s: this build has no backend that supports pinned memory", op)
 	}
-	s := &Storage{nbytes: nbytes, refs: 1, device: device.Host, backing: pinned{}}
+	s := &Storage{nbytes: nbytes, refs: 1, device: device.Host, backing: pinnedBacking{}}
 	if nbytes > 0 {
 		var err error
-		if s.data, err = pinning.Pin(op, nbytes); err != nil {
+		if s.data, err = pinAllocator.Pin(op, nbytes); err != nil {
 			return nil, err
 		}
 	}
@@ -48,16 +48,16 @@ func NewPinned(op string, nbytes int64) (*Storage, error) {
 // Whole returns the storage that s is a slice of, or s itself.
 func (s *Storage) Whole() *Storage {
 	for {
-		p, ok := s.backing.(part)
+		p, ok := s.backing.(sliceBacking)
 		if !ok {
 			return s
 		}
-		s = p.whole
+		s = p.owner
 	}
 }
 
 // Pinned reports whether the bytes are in pinned memory.
 func (s *Storage) Pinned() bool {
-	_, ok := s.Whole().backing.(pinned)
+	_, ok := s.Whole().backing.(pinnedBacking)
 	return ok
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// region is the file, or the memory of several processes, that a storage's bytes are.
-type region struct {
+// fileRegion is the mapped file or shared memory that holds a storage's bytes.
+type fileRegion struct {
 	fd       C.int // -1 for private mappings, which need none
 	length   int64
 	filename string // "" for memory without a name
@@ -27,21 +27,23 @@ type region struct {
 	key      [2]uint64
 }
 
-// shared finds the open storages of shared memory in this process, so that memory that is received twice, or returned, is one storage.
-var shared struct {
+// sharedStorages finds the open storages of shared memory in this process, so that memory that is received twice, or returned, is one
+// storage.
+var sharedStorages struct {
 	sync.Mutex
 	open map[[2]uint64]*Storage
 }
 
-func failed(m *C.lt_region) error {
+// regionError returns the error of the last system call on a region, or nil.
+func regionError(m *C.lt_region) error {
 	if m.error == 0 {
 		return nil
 	}
 	return syscall.Errno(m.error)
 }
 
-// FromFile maps the first nbytes of a file. With share, changes are written to the file, which is created or extended if it is too short; otherwise
-// they affect only this storage.
+// FromFile maps the first nbytes of a file. With share, changes are written to the file, which is created or extended if it is too short;
+// otherwise they affect only this storage.
 func FromFile(op, filename string, share bool, nbytes int64) (s *Storage, err error) {
 	if nbytes < 0 {
 		return nil, status.Runtimef("%s: cannot map %d bytes of file <%s>", op, nbytes, filename)
@@ -49,14 +51,14 @@ func FromFile(op, filename string, share bool, nbytes int64) (s *Storage, err er
 	path := C.CString(filename)
 	defer C.free(unsafe.Pointer(path))
 	var m C.lt_region
-	C.lt_open(&m, path, boolInt(share))
+	C.lt_open(&m, path, boolToInt(share))
 	defer func() {
 		if err != nil {
 			C.lt_remove_created(&m, path)
 		}
 		C.lt_close(m.fd)
 	}()
-	if err := failed(&m); err != nil {
+	if err := regionError(&m); err != nil {
 		return nil, status.Runtimef("%s: unable to open file <%s>: %v", op, filename, err)
 	}
 	if nbytes > int64(m.length) {
@@ -64,19 +66,19 @@ func FromFile(op, filename string, share bool, nbytes int64) (s *Storage, err er
 			return nil, status.Runtimef("%s: file <%s> has %d bytes, fewer than the %d to map; shared=True extends it", op, filename, m.length, nbytes)
 		}
 		if C.lt_extend(&m, C.int64_t(nbytes)); m.error != 0 {
-			return nil, status.IOf("%s: unable to extend file <%s> to %d bytes: %v", op, filename, nbytes, failed(&m))
+			return nil, status.IOf("%s: unable to extend file <%s> to %d bytes: %v", op, filename, nbytes, regionError(&m))
 		}
 	}
 	if !share {
 		filename = ""
 	}
-	return mapped(op, &m, filename, nbytes, share)
+	return mapRegion(op, &m, filename, nbytes, share)
 }
 
 // FromOpenFile maps the first nbytes of f. Changes stay in this storage, and f may be closed.
 func FromOpenFile(op string, f *os.File, nbytes int64) (*Storage, error) {
 	m := C.lt_region{fd: C.int(f.Fd())}
-	return mapped(op, &m, "", nbytes, false)
+	return mapRegion(op, &m, "", nbytes, false)
 }
 
 // FromDescriptor maps nbytes of the shared memory that fd describes, whose size must be sealed: bytes that another process takes
@@ -88,7 +90,7 @@ func FromDescriptor(op string, fd, nbytes int64) (*Storage, error) {
 	var m C.lt_region
 	C.lt_open_again(&m, C.int(fd))
 	defer func() { C.lt_close(m.fd) }()
-	if err := failed(&m); err != nil {
+	if err := regionError(&m); err != nil {
 		return nil, status.Valuef("%s: descriptor %d does not refer to shared memory: %v", op, fd, err)
 	}
 	if C.lt_sealed(m.fd) == 0 {
@@ -97,23 +99,23 @@ func FromDescriptor(op string, fd, nbytes int64) (*Storage, error) {
 	if nbytes < 0 || nbytes > int64(m.length) {
 		return nil, status.Valuef("%s: descriptor %d refers to %d bytes, but %d are requested", op, fd, m.length, nbytes)
 	}
-	return mapped(op, &m, "", nbytes, true)
+	return mapRegion(op, &m, "", nbytes, true)
 }
 
-// mapped makes the storage of an open descriptor, or finds the one that this process has of the same memory. A shared one
-// keeps the descriptor.
-func mapped(op string, m *C.lt_region, filename string, nbytes int64, share bool) (*Storage, error) {
+// mapRegion creates the storage of an open descriptor, or finds the one that this process has of the same memory. A shared one keeps the
+// descriptor.
+func mapRegion(op string, m *C.lt_region, filename string, nbytes int64, share bool) (*Storage, error) {
 	key := [2]uint64{uint64(m.device), uint64(m.id)}
 	if share {
-		shared.Lock()
-		defer shared.Unlock()
-		if s := shared.open[key]; s != nil && s.nbytes == nbytes && s.revive() {
+		sharedStorages.Lock()
+		defer sharedStorages.Unlock()
+		if s := sharedStorages.open[key]; s != nil && s.nbytes == nbytes && s.retainIfUsed() {
 			return s, nil
 		}
 	}
 	if nbytes > 0 {
-		if C.lt_map(m, C.int64_t(nbytes), boolInt(share)); m.error != 0 {
-			return nil, unmappable(op, nbytes, failed(m))
+		if C.lt_map(m, C.int64_t(nbytes), boolToInt(share)); m.error != 0 {
+			return nil, mapError(op, nbytes, regionError(m))
 		}
 		// A file that was cut shorter meanwhile would end the process that reads it.
 		if C.lt_look(m); m.error != 0 || int64(m.length) < nbytes {
@@ -122,7 +124,7 @@ func mapped(op string, m *C.lt_region, filename string, nbytes int64, share bool
 		}
 	}
 	s := &Storage{data: m.data, nbytes: nbytes, device: device.Host, refs: 1}
-	behind := &region{fd: -1, length: nbytes, filename: filename, shared: share, key: key}
+	behind := &fileRegion{fd: -1, length: nbytes, filename: filename, shared: share, key: key}
 	s.backing = behind
 	memory.blocks.Add(1)
 	if share {
@@ -132,31 +134,31 @@ func mapped(op string, m *C.lt_region, filename string, nbytes int64, share bool
 	return s, nil
 }
 
-// unmappable returns the error of a mapping that failed.
-func unmappable(op string, nbytes int64, err error) error {
+// mapError returns the error of a mapping that failed.
+func mapError(op string, nbytes int64, err error) error {
 	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
 		return status.Memoryf("%s: unable to map %d bytes: %v", op, nbytes, err)
 	}
 	return status.Runtimef("%s: unable to map %d bytes: %v", op, nbytes, err)
 }
 
-// register makes a storage the one that mapped finds. The lock is held.
-func (r *region) register(s *Storage) {
-	if shared.open == nil {
-		shared.open = map[[2]uint64]*Storage{}
+// register makes a storage the one that mapRegion finds. The lock is held.
+func (r *fileRegion) register(s *Storage) {
+	if sharedStorages.open == nil {
+		sharedStorages.open = map[[2]uint64]*Storage{}
 	}
-	shared.open[r.key] = s
+	sharedStorages.open[r.key] = s
 }
 
-// registerInherited is register for who does not hold the lock.
-func (r *region) registerInherited(s *Storage) {
-	shared.Lock()
-	defer shared.Unlock()
+// registerInherited is register for callers that do not hold the lock.
+func (r *fileRegion) registerInherited(s *Storage) {
+	sharedStorages.Lock()
+	defer sharedStorages.Unlock()
 	r.register(s)
 }
 
-// revive takes a reference unless the last one is gone.
-func (s *Storage) revive() bool {
+// retainIfUsed takes a reference unless the last one is gone.
+func (s *Storage) retainIfUsed() bool {
 	for {
 		refs := atomic.LoadInt64(&s.refs)
 		if refs == 0 {
@@ -178,11 +180,12 @@ func (s *Storage) Share(op string) error {
 	case s.fixed.Load():
 		return status.Runtimef("%s: the storage cannot be moved to shared memory: an array of the host language shares its memory; share the storage before exporting it, or share a clone()", op)
 	}
-	return s.move(op, func() error { return s.share(op) })
+	return s.moveBytes(op, func() error { return s.moveToShared(op) })
 }
 
-func (s *Storage) share(op string) error {
-	if err := account(op, s.nbytes); err != nil {
+// moveToShared copies the bytes to new shared memory and frees the former ones.
+func (s *Storage) moveToShared(op string) error {
+	if err := countInUse(op, s.nbytes); err != nil {
 		return err
 	}
 	var m C.lt_region
@@ -190,7 +193,7 @@ func (s *Storage) share(op string) error {
 	if m.error == 0 && s.nbytes > 0 {
 		C.lt_map(&m, C.int64_t(s.nbytes), 1)
 	}
-	if err := failed(&m); err != nil {
+	if err := regionError(&m); err != nil {
 		C.lt_close(m.fd)
 		memory.inUse.Add(-s.nbytes)
 		return status.Memoryf("%s: unable to create %d bytes of shared memory: %v", op, s.nbytes, err)
@@ -199,13 +202,13 @@ func (s *Storage) share(op string) error {
 		copy(unsafe.Slice((*byte)(m.data), s.nbytes), s.Bytes())
 	}
 	raisePeak()
-	s.free()
+	s.freeBytes()
 	s.data, s.readOnly = m.data, false
-	behind := &region{fd: m.fd, length: s.nbytes, shared: true, counted: s.nbytes, key: [2]uint64{uint64(m.device), uint64(m.id)}}
+	behind := &fileRegion{fd: m.fd, length: s.nbytes, shared: true, counted: s.nbytes, key: [2]uint64{uint64(m.device), uint64(m.id)}}
 	s.backing = behind
 	memory.blocks.Add(1)
-	shared.Lock()
-	defer shared.Unlock()
+	sharedStorages.Lock()
+	defer sharedStorages.Unlock()
 	behind.register(s)
 	return nil
 }
@@ -213,17 +216,17 @@ func (s *Storage) share(op string) error {
 // Shared reports whether the bytes are in memory that other processes can map, also as part of a larger storage.
 func (s *Storage) Shared() bool {
 	switch b := s.backing.(type) {
-	case *region:
+	case *fileRegion:
 		return b.shared
-	case part:
-		return b.whole.Shared()
+	case sliceBacking:
+		return b.owner.Shared()
 	}
 	return false
 }
 
 // Descriptor returns the file descriptor of shared memory, for another process to map; the storage owns it.
 func (s *Storage) Descriptor(op string) (int64, error) {
-	switch m, ok := s.backing.(*region); {
+	switch m, ok := s.backing.(*fileRegion); {
 	case ok && m.shared:
 		return int64(m.fd), nil
 	case s.Shared():
@@ -234,20 +237,20 @@ func (s *Storage) Descriptor(op string) (int64, error) {
 
 // Filename returns the file that changes are written to, or "".
 func (s *Storage) Filename() string {
-	if m, ok := s.backing.(*region); ok {
+	if m, ok := s.backing.(*fileRegion); ok {
 		return m.filename
 	}
 	return ""
 }
 
-// release returns the mapping and its descriptor back.
-func (r *region) release(s *Storage, data unsafe.Pointer) {
+// release unmaps the memory and closes its descriptor.
+func (r *fileRegion) release(s *Storage, data unsafe.Pointer) {
 	if r.shared {
-		shared.Lock()
-		if shared.open[r.key] == s {
-			delete(shared.open, r.key)
+		sharedStorages.Lock()
+		if sharedStorages.open[r.key] == s {
+			delete(sharedStorages.open, r.key)
 		}
-		shared.Unlock()
+		sharedStorages.Unlock()
 	}
 	C.lt_unmap(data, C.int64_t(r.length))
 	C.lt_close(r.fd)
@@ -255,7 +258,7 @@ func (r *region) release(s *Storage, data unsafe.Pointer) {
 	memory.blocks.Add(-1)
 }
 
-func boolInt(b bool) C.int {
+func boolToInt(b bool) C.int {
 	if b {
 		return 1
 	}

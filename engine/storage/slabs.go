@@ -25,10 +25,10 @@ const (
 	spareBytes = 1 << 24 // free blocks that always may keep their memory
 )
 
-var classes [finest + perDoubled*10]class // up to largeLimit
+var sizeClasses [finest + perDoubled*10]sizeClass // up to largeLimit
 
-// class hands out blocks of one size.
-type class struct {
+// sizeClass hands out blocks of one size.
+type sizeClass struct {
 	sync.Mutex
 	open  slabHeap // mappings with free blocks, the oldest first
 	made  int64
@@ -37,17 +37,17 @@ type class struct {
 
 // slab is a mapping that is divided into blocks.
 type slab struct {
-	class *class
-	base  unsafe.Pointer
-	size  int64 // of a block
-	count int
-	age   int64
-	at    int      // in class.open, -1 while there is no free block
-	free  []uint16 // numbers of free blocks, the one freed last at the end
-	warm  []bool   // of each block: it was used since its memory was given back, if ever
+	class     *sizeClass
+	base      unsafe.Pointer
+	size      int64 // of a block
+	count     int
+	age       int64
+	heapIndex int      // in the open heap of class, -1 while there is no free block
+	free      []uint16 // numbers of free blocks, the one freed last at the end
+	warm      []bool   // of each block: it was used since its memory was given back, if ever
 }
 
-// warmBytes are those of free blocks that may still have memory.
+// warmBytes counts the bytes of free blocks that may still have memory.
 var warmBytes atomic.Int64
 
 type slabHeap []*slab
@@ -56,17 +56,17 @@ func (h slabHeap) Len() int           { return len(h) }
 func (h slabHeap) Less(i, j int) bool { return h[i].age < h[j].age }
 func (h slabHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
+	h[i].heapIndex, h[j].heapIndex = i, j
 }
 func (h *slabHeap) Push(x any) {
 	s := x.(*slab)
-	s.at = len(*h)
+	s.heapIndex = len(*h)
 	*h = append(*h, s)
 }
 func (h *slabHeap) Pop() any {
 	last := len(*h) - 1
 	s := (*h)[last]
-	*h, s.at = (*h)[:last], -1
+	*h, s.heapIndex = (*h)[:last], -1
 	return s
 }
 
@@ -82,13 +82,13 @@ func classOf(size int64) (number int, blockSize int64) {
 	return finest + (doubling-bits.Len64(fineLimit)+1)*perDoubled + int(n), 1<<doubling + (n+1)*step
 }
 
-// take returns a block for size bytes; no data when there is no memory.
-func take(size int64) Block {
+// takeSmall returns a block for size bytes, without data when there is no memory.
+func takeSmall(size int64) Block {
 	number, blockSize := classOf(size)
-	c := &classes[number]
+	c := &sizeClasses[number]
 	c.Lock()
 	defer c.Unlock()
-	if len(c.open) == 0 && !c.grow(blockSize) {
+	if len(c.open) == 0 && !c.addSlab(blockSize) {
 		return Block{}
 	}
 	s := c.open[0]
@@ -104,8 +104,8 @@ func take(size int64) Block {
 	return Block{Data: unsafe.Add(s.base, int64(n)*s.size), Size: size, slab: s}
 }
 
-// grow adds a mapping.
-func (c *class) grow(blockSize int64) bool {
+// addSlab maps memory for more blocks. It returns false when there is none.
+func (c *sizeClass) addSlab(blockSize int64) bool {
 	count := max(slabBytes/blockSize, min(16, (4<<20)/blockSize))
 	base := C.lt_map_slab(C.size_t(count * blockSize))
 	if base == nil {
@@ -124,57 +124,58 @@ func (c *class) grow(blockSize int64) bool {
 	return true
 }
 
-// put returns a block to its mapping, and pages to the system if free blocks hold many bytes.
-func (s *slab) put(data unsafe.Pointer) {
+// returnBlock returns a block to its mapping, and pages to the operating system if free blocks hold many bytes.
+func (s *slab) returnBlock(data unsafe.Pointer) {
 	if s == &parents {
 		return
 	}
 	c := s.class
 	c.Lock()
 	s.free = append(s.free, uint16((uintptr(data)-uintptr(s.base))/uintptr(s.size)))
-	if s.at < 0 {
+	if s.heapIndex < 0 {
 		heap.Push(&c.open, s)
 	}
 	c.Unlock()
-	if warm := warmBytes.Add(s.size); warm > allowance() && warm > trimming.at.Load() && trimming.TryLock() {
+	if warm := warmBytes.Add(s.size); warm > warmLimit() && warm > trimming.at.Load() && trimming.TryLock() {
 		defer trimming.Unlock()
-		trim()
+		trimSmall()
 		trimming.at.Store(warmBytes.Load() + spareBytes)
 	}
 }
 
-// trimming holds the threshold of the next trim: free blocks must hold more than remained after the last trim, since blocks smaller than pages keep
-// theirs.
+// trimming holds the threshold of the next trim: free blocks must hold more than remained after the last trim, since blocks smaller than
+// pages keep theirs.
 var trimming struct {
 	sync.Mutex
 	at atomic.Int64
 }
 
-// allowance returns how many bytes free blocks may keep.
-func allowance() int64 { return max(spareBytes, spare()-memory.cached.Load()) }
+// warmLimit returns how many bytes free blocks may keep.
+func warmLimit() int64 { return max(spareBytes, unusedLimit()-memory.cached.Load()) }
 
-// trim returns the memory of free blocks to the system: empty mappings, and the pages inside of blocks of the others.
-func trim() {
-	for i := range classes {
-		classes[i].trim()
+// trimSmall returns the memory of free blocks to the operating system: empty mappings, and the pages inside of blocks of the others.
+func trimSmall() {
+	for i := range sizeClasses {
+		sizeClasses[i].trimSlabs()
 	}
 }
 
-func (c *class) trim() {
+// trimSlabs is trimSmall for the blocks of one size.
+func (c *sizeClass) trimSlabs() {
 	c.Lock()
 	defer c.Unlock()
 	for s := range c.slabs {
 		if len(s.free) == s.count {
-			c.drop(s)
+			c.unmapSlab(s)
 		} else {
-			s.cool()
+			s.releasePages()
 		}
 	}
 }
 
-// drop removes an empty mapping.
-func (c *class) drop(s *slab) {
-	heap.Remove(&c.open, s.at)
+// unmapSlab unmaps an empty mapping.
+func (c *sizeClass) unmapSlab(s *slab) {
+	heap.Remove(&c.open, s.heapIndex)
 	delete(c.slabs, s)
 	for _, warm := range s.warm {
 		if warm {
@@ -184,8 +185,8 @@ func (c *class) drop(s *slab) {
 	C.lt_unmap_slab(s.base, C.size_t(int64(s.count)*s.size))
 }
 
-// cool returns the pages inside of free blocks to the system.
-func (s *slab) cool() {
+// releasePages returns the pages inside of free blocks to the operating system.
+func (s *slab) releasePages() {
 	if s.size < 2*pageBytes {
 		return
 	}

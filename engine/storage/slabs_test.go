@@ -16,7 +16,7 @@ func TestClassesFitTheirSizes(t *testing.T) {
 		number, blockSize := classOf(size)
 		require.GreaterOrEqual(t, blockSize, size)
 		require.Zero(t, blockSize%alignment)
-		require.Less(t, number, len(classes))
+		require.Less(t, number, len(sizeClasses))
 		if size > fineLimit {
 			require.LessOrEqual(t, blockSize-size, size/perDoubled)
 		} else {
@@ -31,7 +31,7 @@ func TestClassesFitTheirSizes(t *testing.T) {
 		last, lastSize = number, blockSize
 	}
 	number, blockSize := classOf(largeLimit)
-	require.Equal(t, len(classes)-1, number)
+	require.Equal(t, len(sizeClasses)-1, number)
 	require.EqualValues(t, largeLimit, blockSize)
 }
 
@@ -78,8 +78,8 @@ func TestBlocksKeepTheirBytes(t *testing.T) {
 	}
 	require.Equal(t, before.InUse, MemoryStats().InUse)
 	EmptyCache()
-	for i := range classes {
-		require.Empty(t, classes[i].slabs, "slabs without blocks go")
+	for i := range sizeClasses {
+		require.Empty(t, sizeClasses[i].slabs, "slabs without blocks go")
 	}
 	require.Zero(t, warmBytes.Load())
 }

@@ -46,18 +46,18 @@ func FailAfter(n int64) { memory.failing.Store(n) }
 
 // CheckView returns an error when it is the turn of a view, which op makes, to fail.
 func CheckView(op string) error {
-	if failing() {
+	if isMadeToFail() {
 		return status.Memoryf("%s: a view was made to fail", op)
 	}
 	return nil
 }
 
-// failing reports whether it is this allocation's turn to fail.
-func failing() bool { return memory.failing.Load() > 0 && memory.failing.Add(-1) == 0 }
+// isMadeToFail reports whether tests made this allocation fail.
+func isMadeToFail() bool { return memory.failing.Load() > 0 && memory.failing.Add(-1) == 0 }
 
 // Reserve counts memory outside of storages as in use, such as that of a file's directory while it is read: the limit holds for it.
 func Reserve(op string, bytes int64) error {
-	err := account(op, bytes)
+	err := countInUse(op, bytes)
 	if err == nil {
 		raisePeak()
 	}
@@ -67,8 +67,8 @@ func Reserve(op string, bytes int64) error {
 // Unreserve undoes Reserve.
 func Unreserve(bytes int64) { memory.inUse.Add(-bytes) }
 
-// badLimit is an invalid value of LimitVariable. Every allocation then fails with that error: a program that requests a limit must not run without
-// one.
+// badLimit is an invalid value of LimitVariable. Every allocation then fails with that error: a program that requests a limit must not run
+// without one.
 var badLimit string
 
 func init() {
@@ -93,7 +93,8 @@ func parseBytes(text string) (int64, bool) {
 	return n << shift, err == nil && n >= 0 && n <= 1<<62>>shift
 }
 
-func exceeded(op string, size, limit, inUse int64) error {
+// limitError returns the error of an allocation that would exceed the memory limit.
+func limitError(op string, size, limit, inUse int64) error {
 	if badLimit != "" {
 		return status.Memoryf("%s: the environment variable %s is '%s'; expected bytes, such as 1000000, 512M or 4G", op, LimitVariable, badLimit)
 	}

@@ -33,8 +33,8 @@ type backing interface {
 	release(s *Storage, data unsafe.Pointer)
 }
 
-// External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called with Context exactly once,
-// when the last reference is released, on the thread that releases it.
+// External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called with Context
+// exactly once, when the last reference is released, on the thread that releases it.
 type External struct {
 	Deleter, Context uintptr
 }
@@ -46,10 +46,10 @@ func (e *External) release(*Storage, unsafe.Pointer) {
 	}
 }
 
-// part is a slice's reference to the storage that owns its bytes.
-type part struct{ whole *Storage }
+// sliceBacking is a slice's reference to the storage that owns its bytes.
+type sliceBacking struct{ owner *Storage }
 
-func (p part) release(*Storage, unsafe.Pointer) { p.whole.Release() }
+func (p sliceBacking) release(*Storage, unsafe.Pointer) { p.owner.Release() }
 
 // New makes a storage of nbytes on d with one reference. Bytes are zero when zero is set, otherwise arbitrary.
 func New(op string, nbytes int64, d device.Device, zero bool) (*Storage, error) {
@@ -99,7 +99,7 @@ func (s *Storage) Park() bool {
 
 // Unpark reinitializes a parked storage, like Init: nbytes must be of the size class of its block.
 func (s *Storage) Unpark(op string, nbytes int64, zero bool) error {
-	if err := account(op, s.block.Size); err != nil {
+	if err := countInUse(op, s.block.Size); err != nil {
 		return err
 	}
 	raisePeak()
@@ -150,7 +150,7 @@ func (s *Storage) Slice(op string, start, stop int64) (*Storage, error) {
 		return nil, status.Indexf("%s: bytes %d to %d are out of range for a storage of size %d", op, start, stop, s.nbytes)
 	}
 	s.Fix()
-	made := &Storage{nbytes: stop - start, device: s.device, refs: 1, backing: part{s.Retain()}, readOnly: s.readOnly}
+	made := &Storage{nbytes: stop - start, device: s.device, refs: 1, backing: sliceBacking{s.Retain()}, readOnly: s.readOnly}
 	made.Fix()
 	if s.data != nil {
 		made.data = unsafe.Add(s.data, start)
@@ -201,12 +201,12 @@ func (s *Storage) Release() bool {
 	} else if atomic.AddInt64(&s.refs, -1) != 0 {
 		return false
 	}
-	s.free()
+	s.freeBytes()
 	return true
 }
 
-// free returns the bytes back to where they came from.
-func (s *Storage) free() {
+// freeBytes returns the bytes to their allocator or owner.
+func (s *Storage) freeBytes() {
 	data, backing := s.data, s.backing
 	s.data, s.backing = nil, nil
 	if backing != nil {
@@ -226,8 +226,8 @@ var UsedElsewhere = func(*Storage) bool { return false }
 // Moving reports whether the bytes are being moved.
 func (s *Storage) Moving() bool { return s.moving.Load() != 0 }
 
-// Use keeps the bytes at their address until Done. It returns false, without effect, while they are being moved. Calls need it for storages that are
-// not among their arguments.
+// Use keeps the bytes at their address until Done. It returns false, without effect, while they are being moved. Calls need it for storages
+// that are not among their arguments.
 func (s *Storage) Use() bool {
 	s.uses.Add(1)
 	if s.Moving() {
@@ -240,16 +240,16 @@ func (s *Storage) Use() bool {
 // Done ends a use.
 func (s *Storage) Done() { s.uses.Add(-1) }
 
-// move runs change, which moves the bytes to another address. It returns an error if a call on another thread uses them, or if a call that ended in
-// the meantime exported them.
-func (s *Storage) move(op string, change func() error) error {
+// moveBytes runs change, which moves the bytes to another address. It returns an error if a call on another thread uses them, or if a call
+// that ended in the meantime exported them.
+func (s *Storage) moveBytes(op string, change func() error) error {
 	s.moving.Add(1)
 	defer s.moving.Add(-1)
 	if s.uses.Load() != 0 || UsedElsewhere(s) {
 		return status.Runtimef("%s: the storage of %d bytes is in use by a call on another thread and cannot move; wait until that call returns", op, s.nbytes)
 	}
 	if s.fixed.Load() {
-		return status.Runtimef("%s: the storage of %d bytes cannot move: %s", op, s.nbytes, s.holder())
+		return status.Runtimef("%s: the storage of %d bytes cannot move: %s", op, s.nbytes, s.unresizableReason())
 	}
 	return change()
 }
@@ -260,7 +260,7 @@ func (s *Storage) CheckResize(op string, nbytes int64) error {
 	case nbytes < 0:
 		return status.Runtimef("%s: a storage cannot have %d bytes", op, nbytes)
 	case nbytes != s.nbytes && !s.Resizable():
-		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.holder())
+		return status.Runtimef("%s: trying to resize a storage of %d bytes to %d bytes, but it is not resizable: %s", op, s.nbytes, nbytes, s.unresizableReason())
 	}
 	return nil
 }
@@ -277,21 +277,21 @@ func (s *Storage) Resize(op string, nbytes int64) error {
 		s.nbytes = nbytes
 		return nil
 	}
-	return s.move(op, func() error {
+	return s.moveBytes(op, func() error {
 		if nbytes == 0 {
-			s.replace(Block{}, 0)
+			s.replaceBlock(Block{}, 0)
 			return nil
 		}
 		b, err := allocators[s.device.Type].Allocate(op, s.device, nbytes, false)
 		if err == nil {
-			s.replace(b, nbytes)
+			s.replaceBlock(b, nbytes)
 		}
 		return err
 	})
 }
 
-// replace puts another block behind the bytes, of which those that fit are kept.
-func (s *Storage) replace(b Block, nbytes int64) {
+// replaceBlock replaces the block of the bytes. It copies the bytes that fit.
+func (s *Storage) replaceBlock(b Block, nbytes int64) {
 	a := allocators[s.device.Type]
 	if s.data != nil {
 		if n := min(nbytes, s.nbytes); n > 0 {
@@ -302,8 +302,8 @@ func (s *Storage) replace(b Block, nbytes int64) {
 	s.data, s.block, s.nbytes = b.Data, b, nbytes
 }
 
-// Revert undoes a Resize: it restores the former size and capacity, whatever the memory limit. Blocks of devices keep their larger capacity, unless
-// there was none before.
+// Revert undoes a Resize: it restores the former size and capacity, whatever the memory limit. Blocks of devices keep their larger
+// capacity, unless there was none before.
 func (s *Storage) Revert(nbytes, capacity int64) {
 	if s.nbytes == nbytes && s.block.Size == capacity {
 		return
@@ -312,34 +312,34 @@ func (s *Storage) Revert(nbytes, capacity int64) {
 	if s.block.Size == capacity || capacity > 0 && s.device.Type != device.CPU {
 		return
 	}
-	_ = s.move("revert", func() error {
+	_ = s.moveBytes("revert", func() error {
 		if capacity == 0 {
-			s.replace(Block{}, 0)
+			s.replaceBlock(Block{}, 0)
 			return nil
 		}
 		memory.inUse.Add(capacity)
-		b, _, err := system("revert", capacity)
+		b, _, err := newBlockOrEvict("revert", capacity)
 		if err == nil {
 			memory.blocks.Add(1)
-			s.replace(b, s.nbytes)
+			s.replaceBlock(b, s.nbytes)
 		}
 		return err
 	})
 }
 
-// holder describes for errors why the storage cannot be resized.
-func (s *Storage) holder() string {
+// unresizableReason describes for errors why the storage cannot be resized.
+func (s *Storage) unresizableReason() string {
 	switch b := s.backing.(type) {
 	case nil:
 		return "an array of the host language or a slice shares its memory"
-	case *region:
+	case *fileRegion:
 		if b.filename != "" {
 			return "it is mapped from file <" + b.filename + ">"
 		}
 		return "it is mapped memory"
-	case part:
+	case sliceBacking:
 		return "it is a slice of another storage"
-	case pinned:
+	case pinnedBacking:
 		return "it is pinned memory"
 	}
 	return "another library owns its memory"

@@ -61,7 +61,7 @@ func TestBytesInUseStay(t *testing.T) {
 		require.Equal(t, data, s.Data())
 	}
 	s.Done()
-	require.NoError(t, s.move("resize_", func() error {
+	require.NoError(t, s.moveBytes("resize_", func() error {
 		require.False(t, s.Use())
 		return nil
 	}))
