@@ -14,6 +14,7 @@ import libtensor as torch
 from libtensor.export import default_decompositions, export, load, save
 from libtensor.export.lowering import find_operator
 from libtensor.export.writer import code_of
+from libtensor.fx.experimental.proxy_tensor import make_fx
 
 ROOT = pathlib.Path(__file__).parents[3]
 TESTDATA = ROOT / "engine/program/testdata"
@@ -96,6 +97,25 @@ def test_decompositions_have_the_results_of_operators(overload, text):
         check_equal(one, other)
     assert names(lowered) <= CORE | REST
     assert overload not in names(lowered)
+
+
+@pytest.mark.parametrize(("overload", "text"), list_samples())
+def test_make_fx_records_calls_of_overloads(overload, text):
+    args, kwargs = make_arguments(text)
+    tensors = [x for x in args if isinstance(x, torch.Tensor)]
+    op = find_operator(f"torch.ops.aten.{overload}")
+
+    def function(*given):
+        left = iter(given)
+        return op(*(next(left) if isinstance(x, torch.Tensor) else x for x in args), **kwargs)
+
+    if overload.endswith(".padding") or "circular" in args or "enable_gqa" in kwargs:
+        with pytest.raises(NotImplementedError, match="not known as operators of ATen"):
+            make_fx(function)(*tensors)
+        return
+    found, expected = make_fx(function)(*tensors)(*tensors), function(*tensors)
+    for one, other in zip(flat(found), flat(expected), strict=True):
+        check_equal(one, other)
 
 
 class Net(torch.nn.Module):

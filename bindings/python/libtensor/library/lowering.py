@@ -93,6 +93,48 @@ RENAMED |= {"greater_equal": "ge", "less_equal": "le", "absolute": "abs", "clip"
 RENAMED |= {"swapaxes": "transpose", "swapdims": "transpose", "arccos": "acos", "arcsin": "asin", "arctan": "atan", "arctan2": "atan2"}
 RENAMED |= {"special_expit": "sigmoid", "moveaxis": "movedim"}
 
+# Overloads that consist of others, and the rule of each. Its parameters are those of the function, which the overload may have more of.
+IMPLICIT: dict[str, Callable[..., Any]] = {}
+for _names, _count in [
+    (
+        "adaptive_avg_pool2d broadcast_tensors chunk contiguous conv1d conv2d conv3d conv_transpose1d conv1d.padding conv2d.padding conv3d.padding",
+        None,
+    ),
+    ("conv_transpose2d.input conv_transpose3d.input cosine_similarity dropout expand_as feature_dropout flatten.using_ints ger linear mH mT", None),
+    ("linalg_norm linalg_norm.ord_str log_softmax.int matmul max_pool2d max_pool3d meshgrid meshgrid.indexing numpy_T outer pad prelu relu6", None),
+    ("reshape reshape_as rms_norm scaled_dot_product_attention selu softmax.int split.sizes std std.dim var var.dim to.device to.dtype", None),
+    ("to.other true_divide.Tensor true_divide.Scalar divide.Tensor divide.Scalar divide.Tensor_mode divide.Scalar_mode type_as", None),
+    ("subtract.Tensor subtract.Scalar unflatten.int view_as where where.Scalar where.ScalarOther where.ScalarSelf", None),
+    ("layer_norm group_norm", 5),
+]:
+    for _name in _names.split():
+        _rule = RULES.get(_name.partition(".")[0])
+        if _rule is not None:
+            IMPLICIT[_name if "." in _name else f"{_name}.default"] = functools.partial(
+                lambda rule, count, call, *args, **kwargs: rule(call, *args[:count], **kwargs), _rule, _count
+            )
+
+
+def _batch_norm(call: Any, input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, _: bool) -> Any:
+    return RULES["batch_norm"](call, input, mean, var, weight, bias, training, momentum, eps)
+
+
+def _reduced(name: str) -> None:
+    """Registers a loss, of which the overload has the reduction as a number."""
+
+    def apply(call: Any, input: Tensor, target: Tensor, *args: Any, **kwargs: Any) -> Any:
+        given = dict(zip(["weight", "reduction", "ignore_index"] if name != "l1_loss" else ["reduction"], args, strict=False)) | kwargs
+        number = given.pop("reduction", 1)
+        reduction = next(text for text, code in decompositions_nn.REDUCTIONS.items() if code == number)
+        return RULES[name](call, input, target, reduction=reduction, **given)
+
+    IMPLICIT[f"{name}.default"] = apply
+
+
+IMPLICIT["batch_norm.default"] = _batch_norm
+for _name in ("l1_loss", "nll_loss", "nll_loss_nd"):
+    _reduced(_name)
+
 
 @functools.cache
 def list_overloads(name: str) -> list[tuple[AtenOverload, list[Argument]]]:
@@ -179,8 +221,10 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
     """Returns the result of a call of a function, method or operator whose operators `emit` runs. Raises NotImplementedError for a function that
     is not known as operators of ATen."""
     kwargs = dict(kwargs or {})
+    implicit = None
     if isinstance(function, AtenOverload):
-        if function.op_name not in RULES:
+        implicit = IMPLICIT.get(function.__name__)
+        if implicit is None:
             return emit(function, tuple(args), kwargs)
         name = function.op_name
     elif not hasattr(function, "__name__") or hasattr(function, "op_name"):
@@ -212,4 +256,4 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
             raise NotImplementedError(f"{name}: the call is not known as operators of ATen ({why}), which TorchDispatchMode and make_fx need")
         return emit(*chosen)
 
-    return run(name, args, kwargs)
+    return run(name, args, kwargs) if implicit is None else implicit(call, *args, **kwargs)
