@@ -47,27 +47,27 @@ func SetAnomalyWatcher(_ dispatch.Context, function, data uintptr) error {
 	return nil
 }
 
-// recorded calls the watcher of anomaly mode for a new node.
-func (n *Node) recorded() {
+// callWatcherForNew calls the watcher of anomaly mode for a new node.
+func (n *Node) callWatcherForNew() {
 	if anomaly.on.Load() {
-		n.tell(false)
+		n.callWatcher(false)
 	}
 }
 
-// tell calls the watcher for a node.
-func (n *Node) tell(failed bool) {
+// callWatcher calls the watcher for a node.
+func (n *Node) callWatcher(failed bool) {
 	if w := anomaly.watcher.Load(); w != nil {
 		n.retain()
 		program.Watch(w.function, w.context, n, failed)
 	}
 }
 
-// suspect adds the name of the failed node to the error of a backward pass.
-func (n *Node) suspect(err error) error {
+// addFailedName adds the name of the failed node to the error of a backward pass.
+func (n *Node) addFailedName(err error) error {
 	if err == nil || !anomaly.on.Load() {
 		return err
 	}
-	n.tell(true)
+	n.callWatcher(true)
 	if e, ok := err.(*status.Error); ok && e.Code != status.Callback && !strings.Contains(e.Msg, n.name) {
 		return &status.Error{Code: e.Code, Msg: e.Msg + "; the error is in " + n.name, Errno: e.Errno}
 	}

@@ -15,21 +15,21 @@ import (
 func SetRequiresGrad(c dispatch.Context, self *tensor.Tensor, on bool) error {
 	v := variableOf(self)
 	switch {
-	case on && !differentiable(self):
+	case on && !isDifferentiable(self):
 		return status.Runtimef("Only Tensors of floating point and complex dtype can require gradients, not one of %v", self.DType())
-	case on && inferred(self) && !c.Inferring():
+	case on && isInference(self) && !c.Inferring():
 		return status.Runtimef("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-	case v != nil && (v.node != nil || v.view != nil && v.view.root.wanted()):
+	case v != nil && (v.node != nil || v.view != nil && v.view.root.requiresGrad()):
 		if on {
 			return nil
 		}
 		return status.Runtimef("you can only change requires_grad flags of leaf variables; this tensor was computed by %s. If you want to use a computed variable in a subgraph that doesn't "+
 			"require differentiation use var_no_grad = var.detach()", nameOf(self))
 	case on:
-		if !wanted(self) {
-			lead(self)
+		if !requiresGrad(self) {
+			leadViews(self)
 		}
-		track(self).requires = true
+		ensureMeta(self).requires = true
 	case v != nil:
 		v.requires = false
 	}
@@ -37,11 +37,13 @@ func SetRequiresGrad(c dispatch.Context, self *tensor.Tensor, on bool) error {
 }
 
 // RequiresGrad returns whether self requires grad.
-func RequiresGrad(_ dispatch.Context, self *tensor.Tensor) (bool, error) { return wanted(self), nil }
+func RequiresGrad(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
+	return requiresGrad(self), nil
+}
 
 // IsLeaf returns whether self has no grad_fn.
 func IsLeaf(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
-	n, _ := current(self)
+	n, _ := currentGradFn(self)
 	if n == nil {
 		return true, nil
 	}
@@ -51,7 +53,7 @@ func IsLeaf(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 
 // OutputNr returns the index of self among the outputs of its node, 0 for a leaf.
 func OutputNr(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
-	n, output := current(self)
+	n, output := currentGradFn(self)
 	if n == nil {
 		return 0, nil
 	}
@@ -62,15 +64,15 @@ func OutputNr(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 // GradFnName returns the name of self's grad_fn, such as AddBackward0; "" for a leaf.
 func GradFnName(_ dispatch.Context, self *tensor.Tensor) (string, error) { return nameOf(self), nil }
 
-// current returns the grad_fn of t, with a new reference, and the index of t among its outputs. It is regenerated for a view whose base has
+// currentGradFn returns the grad_fn of t, with a new reference, and the index of t among its outputs. It is regenerated for a view whose base has
 // changed, and nil for leaves.
-func current(t *tensor.Tensor) (*Node, int) {
+func currentGradFn(t *tensor.Tensor) (*Node, int) {
 	v := variableOf(t)
 	if v == nil {
 		return nil, 0
 	}
 	_ = v.regenerateGradFn(valuesOf(t)) // as in edgeTo
-	return v.made()
+	return v.gradFn()
 }
 
 func nameOf(t *tensor.Tensor) string {
@@ -81,7 +83,7 @@ func nameOf(t *tensor.Tensor) string {
 	if v.regenerateGradFn(valuesOf(t)) != nil {
 		return "Invalid"
 	}
-	n, _ := v.made()
+	n, _ := v.gradFn()
 	if n == nil {
 		return ""
 	}
@@ -95,7 +97,7 @@ func Grad(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if v == nil {
 		return nil, nil
 	}
-	grad, err := v.gradient(c, self)
+	grad, err := v.newGradHandle(c, self)
 	if grad != nil || err != nil || v.retainsGrad {
 		return grad, err
 	}
@@ -105,9 +107,9 @@ func Grad(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nil, warning.GradOfNonLeaf.Of("grad", "the tensor is no leaf: backward() leaves it without a gradient; call retain_grad() before, or take the gradient of the leaf that it was computed of")
 }
 
-// gradient returns a new handle of the stored gradient, or nil.
-func (v *Variable) gradient(c dispatch.Context, of *tensor.Tensor) (*tensor.Tensor, error) {
-	grad := v.peer()
+// newGradHandle returns a new handle of the stored gradient, or nil.
+func (v *Variable) newGradHandle(c dispatch.Context, of *tensor.Tensor) (*tensor.Tensor, error) {
+	grad := v.storedGrad()
 	if grad == nil {
 		return nil, nil
 	}
@@ -115,8 +117,8 @@ func (v *Variable) gradient(c dispatch.Context, of *tensor.Tensor) (*tensor.Tens
 	return gradientOf(c, of, grad)
 }
 
-// peer returns a handle of the stored gradient, or nil.
-func (v *Variable) peer() *tensor.Tensor {
+// storedGrad returns a handle of the stored gradient, or nil.
+func (v *Variable) storedGrad() *tensor.Tensor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.grad == nil {
@@ -148,11 +150,11 @@ func SetGrad(c dispatch.Context, self, grad *tensor.Tensor) error {
 		if grad == self {
 			return status.Runtimef("can't assign Variable as its own grad")
 		}
-		if err := fits(self, grad); err != nil {
+		if err := checkGradFits(self, grad); err != nil {
 			return err
 		}
 		var err error
-		if grad, err = placed(c, self, grad); err != nil {
+		if grad, err = toValues(c, self, grad); err != nil {
 			return err
 		}
 	}
@@ -161,7 +163,7 @@ func SetGrad(c dispatch.Context, self, grad *tensor.Tensor) error {
 		if grad == nil {
 			return nil
 		}
-		v = track(self)
+		v = ensureMeta(self)
 	}
 	v.mu.Lock()
 	old := v.grad
@@ -175,7 +177,7 @@ func SetGrad(c dispatch.Context, self, grad *tensor.Tensor) error {
 // SetData replaces the storage, geometry and dtype of self by those of data, and keeps self's autograd metadata (Tensor.data = data).
 func SetData(_ dispatch.Context, self, data *tensor.Tensor) error {
 	const op = "set_data_"
-	if wanted(self) && !differentiable(data) {
+	if requiresGrad(self) && !isDifferentiable(data) {
 		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
 	}
 	before := self.Storage()
@@ -188,8 +190,8 @@ func SetData(_ dispatch.Context, self, data *tensor.Tensor) error {
 	return nil
 }
 
-// fits returns an error if the dtype, device or sizes of grad differ from those of self.
-func fits(self, grad *tensor.Tensor) error {
+// checkGradFits returns an error if the dtype, device or sizes of grad differ from those of self.
+func checkGradFits(self, grad *tensor.Tensor) error {
 	switch want := likeOf(self); {
 	case grad.DType() != want.dtype:
 		return status.Runtimef("assigned grad has data of a different type: the tensor has dtype %v and the gradient %v", want.dtype, grad.DType())
@@ -203,17 +205,17 @@ func fits(self, grad *tensor.Tensor) error {
 
 // RetainGrad makes backward passes store the gradient of the non-leaf tensor self. It has no effect on leaves.
 func RetainGrad(_ dispatch.Context, self *tensor.Tensor) error {
-	if !wanted(self) {
+	if !requiresGrad(self) {
 		return status.Runtimef("can't retain_grad on Tensor that has requires_grad=False")
 	}
-	n, _ := current(self)
+	n, _ := currentGradFn(self)
 	if n == nil {
 		return nil
 	}
 	defer n.Release()
 	if v := variableOf(self); !v.retainsGrad {
 		v.retainsGrad = true
-		n.remember(v)
+		n.addRetained(v)
 	}
 	return nil
 }
@@ -246,10 +248,10 @@ func DetachInplace(c dispatch.Context, self *tensor.Tensor) error {
 		return status.Runtimef("Can't detach views in-place. Use detach() instead.")
 	}
 	v.mu.Lock()
-	old := v.swap(nil, 0)
+	old := v.swapGradFn(nil, 0)
 	v.view = nil
 	v.mu.Unlock()
-	v.leave(old)
+	v.releaseGradFn(old)
 	if w != nil {
 		w.base.Release()
 	}
@@ -260,13 +262,13 @@ func DetachInplace(c dispatch.Context, self *tensor.Tensor) error {
 // gradients with respect to tensors; nil means 1, for a tensor of one element. The saved tensors of the graph are freed unless retain is true,
 // which defaults to create. With create the backward pass is itself differentiable.
 func Backward(c dispatch.Context, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
-	if transformed(tensors) || transformed(grads) {
+	if hasWrapper(tensors) || hasWrapper(grads) {
 		return status.Runtimef("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.")
 	}
-	r := start(c, keeps(retain, create), create)
+	r := newBackwardPass(c, keepsGraph(retain, create), create)
 	defer r.close()
-	goals, err := r.begin(tensors, grads, inputs, false)
-	defer release(goals)
+	goals, err := r.setInitialGrads(tensors, grads, inputs, false)
+	defer releaseAll(goals)
 	if err != nil {
 		return err
 	}
@@ -281,7 +283,7 @@ func Backward(c dispatch.Context, tensors, grads []*tensor.Tensor, retain ops.Bo
 			return err
 		}
 	}
-	return r.finish()
+	return r.visitAll()
 }
 
 // AutogradGrad returns the gradients of outputs with respect to inputs. For an input on which outputs do not depend it returns an error, nil with
@@ -290,34 +292,34 @@ func AutogradGrad(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, r
 	if len(inputs) == 0 {
 		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
 	}
-	if err := paired(outputs, grads); err != nil {
+	if err := checkGradCount(outputs, grads); err != nil {
 		return nil, err
 	}
-	if l := dual(outputs, inputs, grads); l != nil {
-		return pushed(c, l, outputs, inputs, grads, retain, create, unused, zeros)
+	if l := tangentLevel(outputs, inputs, grads); l != nil {
+		return gradOfTangents(c, l, outputs, inputs, grads, retain, create, unused, zeros)
 	}
-	if l := seeded(outputs, grads); l != nil {
-		if keeps(retain, create) { // the graph is still there for the other way
-			if made, err := gradients(c, outputs, inputs, grads, retain, create, unused, zeros); err == nil {
+	if l := seedLevel(outputs, grads); l != nil {
+		if keepsGraph(retain, create) { // the graph is still there for the other way
+			if made, err := computeGradients(c, outputs, inputs, grads, retain, create, unused, zeros); err == nil {
 				return made, nil
 			}
 		}
 		return forEach(c, l, outputs, inputs, grads, retain, create, unused, zeros)
 	}
-	if err := covered(outputs, inputs); err != nil {
+	if err := checkBatchedInputs(outputs, inputs); err != nil {
 		return nil, err
 	}
-	return gradients(c, outputs, inputs, grads, retain, create, unused, zeros)
+	return computeGradients(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
-// gradients computes AutogradGrad in one backward pass, also if grads are batched by a vmap level.
-func gradients(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
-	r := start(c, keeps(retain, create), create)
+// computeGradients computes AutogradGrad in one backward pass, also if grads are batched by a vmap level.
+func computeGradients(c dispatch.Context, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
+	r := newBackwardPass(c, keepsGraph(retain, create), create)
 	defer r.close()
-	goals, err := r.begin(outputs, grads, inputs, true)
-	defer release(goals)
+	goals, err := r.setInitialGrads(outputs, grads, inputs, true)
+	defer releaseAll(goals)
 	if err == nil {
-		err = r.finish()
+		err = r.visitAll()
 	}
 	made := make([]*tensor.Tensor, len(inputs))
 	for i := range inputs {
@@ -351,14 +353,14 @@ func unusedInput(i int) error {
 	return status.Runtimef("The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.", i)
 }
 
-func keeps(retain ops.Bool, create bool) bool {
+func keepsGraph(retain ops.Bool, create bool) bool {
 	if retain == ops.NoBool {
 		return create
 	}
 	return retain == ops.True
 }
 
-func release(edges []Edge) {
+func releaseAll(edges []Edge) {
 	for _, e := range edges {
 		if e.Node != nil {
 			e.Node.Release()
@@ -366,36 +368,36 @@ func release(edges []Edge) {
 	}
 }
 
-// paired returns an error unless there are no gradients or as many as tensors.
-func paired(tensors, grads []*tensor.Tensor) error {
+// checkGradCount returns an error unless there are no gradients or as many as tensors.
+func checkGradCount(tensors, grads []*tensor.Tensor) error {
 	if len(grads) != 0 && len(grads) != len(tensors) {
 		return status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
 	}
 	return nil
 }
 
-// begin sets the initial gradients of the backward pass and the inputs at which it stops, and returns the edges of the inputs.
-func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
-	if err := paired(tensors, grads); err != nil {
+// setInitialGrads sets the initial gradients of the backward pass and the inputs at which it stops, and returns the edges of the inputs.
+func (r *backwardPass) setInitialGrads(tensors, grads, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
+	if err := checkGradCount(tensors, grads); err != nil {
 		return nil, err
 	}
-	if goals, err = r.aim(tensors, inputs, capture); err != nil {
+	if goals, err = r.setEdges(tensors, inputs, capture); err != nil {
 		return goals, err
 	}
 	for i, t := range tensors {
-		grad, err := r.seed(t, at(grads, i), i)
+		grad, err := r.initialGrad(t, at(grads, i), i)
 		if err != nil {
 			return goals, err
 		}
-		if err := r.add(r.roots[i], grad); err != nil {
+		if err := r.addGrad(r.roots[i], grad); err != nil {
 			return goals, err
 		}
 	}
 	return goals, nil
 }
 
-// aim sets the edges at which the backward pass starts and the inputs at which it stops, and returns the edges of the inputs.
-func (r *run) aim(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
+// setEdges sets the edges at which the backward pass starts and the inputs at which it stops, and returns the edges of the inputs.
+func (r *backwardPass) setEdges(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
 	for i, t := range tensors {
 		e, err := checkedEdge(t)
 		if err != nil {
@@ -417,7 +419,7 @@ func (r *run) aim(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge,
 		goals = append(goals, e)
 	}
 	if len(inputs) > 0 {
-		r.toward(r.roots, goals, capture)
+		r.limitTo(r.roots, goals, capture)
 	}
 	return goals, nil
 }
@@ -429,8 +431,8 @@ func at(list []*tensor.Tensor, i int) *tensor.Tensor {
 	return nil
 }
 
-// seed returns the initial gradient for t, number i of the outputs: grad after checks and conversions, or 1 if grad is nil.
-func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
+// initialGrad returns the initial gradient for t, number i of the outputs: grad after checks and conversions, or 1 if grad is nil.
+func (r *backwardPass) initialGrad(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	if grad == nil {
 		if t.Numel() != 1 {
 			return nil, status.Runtimef("grad can be implicitly created only for scalar outputs, but output %[2]d has shape %[1]v; pass a gradient", t.Sizes(), i)
@@ -450,7 +452,7 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	case t.Device() != grad.Device() && grad.Dim() > 0:
 		return nil, status.Runtimef("Mismatch in device: grad_output[%d] is on %v and output[%d] is on %v", i, grad.Device(), i, t.Device())
 	}
-	given, err := placed(r.c, t, grad)
+	given, err := toValues(r.c, t, grad)
 	if err == nil && (given.Device() != t.Device() || given.DType() != t.DType()) {
 		other := given
 		given, err = r.c.ToOptions(other, t.DType(), tensor.NoLayout, t.Device(), false, false, shape.NoFormat)

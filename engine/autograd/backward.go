@@ -13,9 +13,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// run is one backward pass. It visits nodes in descending order of number: all nodes that used a node's outputs are visited before the node,
+// backwardPass is one backward pass. It visits nodes in descending order of number: all nodes that used a node's outputs are visited before the node,
 // so that its gradients are complete.
-type run struct {
+type backwardPass struct {
 	c        dispatch.Context // in grad mode if create is set
 	retain   bool             // retain_graph: saved tensors are not freed
 	create   bool             // create_graph: the backward pass adds nodes to the graph
@@ -50,12 +50,12 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// start creates a backward pass, which the caller closes. Gradients have no dimension names; those of saved tensors are ignored.
-func start(c dispatch.Context, retain, create bool) *run {
-	return &run{c: c.Recorded(create).Excluding(tensor.Named), retain: retain, create: create, pending: map[*Node]*pending{}}
+// newBackwardPass creates a backward pass, which the caller closes. Gradients have no dimension names; those of saved tensors are ignored.
+func newBackwardPass(c dispatch.Context, retain, create bool) *backwardPass {
+	return &backwardPass{c: c.Recorded(create).Excluding(tensor.Named), retain: retain, create: create, pending: map[*Node]*pending{}}
 }
 
-func (r *run) close() {
+func (r *backwardPass) close() {
 	for _, p := range r.waiting {
 		p.release()
 	}
@@ -65,7 +65,7 @@ func (r *run) close() {
 	for _, have := range r.gathered {
 		have.release()
 	}
-	release(r.roots)
+	releaseAll(r.roots)
 }
 
 func (p *pending) release() {
@@ -75,8 +75,8 @@ func (p *pending) release() {
 	p.node.Release()
 }
 
-// reach queues a node, even if none of its outputs gets a gradient: its hooks and custom functions are then called with undefined gradients.
-func (r *run) reach(n *Node) *pending {
+// queueNode queues a node, even if none of its outputs gets a gradient: its hooks and custom functions are then called with undefined gradients.
+func (r *backwardPass) queueNode(n *Node) *pending {
 	p := r.pending[n]
 	if p == nil {
 		n.retain()
@@ -87,9 +87,9 @@ func (r *run) reach(n *Node) *pending {
 	return p
 }
 
-// add adds grad, whose reference it takes, to the gradient of a node's output.
-func (r *run) add(e Edge, grad *tensor.Tensor) error {
-	p := r.reach(e.Node)
+// addGrad adds grad, whose reference it takes, to the gradient of a node's output.
+func (r *backwardPass) addGrad(e Edge, grad *tensor.Tensor) error {
+	p := r.queueNode(e.Node)
 	have := p.grads[e.Output]
 	if have == nil {
 		p.grads[e.Output] = grad
@@ -97,7 +97,7 @@ func (r *run) add(e Edge, grad *tensor.Tensor) error {
 	}
 	defer grad.Release()
 	out := have
-	if r.create || !own(have) || have.DType() != grad.DType() || !slices.Equal(have.Sizes(), grad.Sizes()) {
+	if r.create || !canOverwrite(have) || have.DType() != grad.DType() || !slices.Equal(have.Sizes(), grad.Sizes()) {
 		out = nil
 	}
 	sum, err := r.c.Add(out, have, grad, one)
@@ -109,16 +109,18 @@ func (r *run) add(e Edge, grad *tensor.Tensor) error {
 	return nil
 }
 
-// own returns whether t can be overwritten: it is strided, its memory is not shared or overlapping, and it has no autograd metadata.
-func own(t *tensor.Tensor) bool { return t.Parts() == nil && t.History() == nil && alone(t) }
+// canOverwrite returns whether t can be overwritten: it is strided, its memory is not shared or overlapping, and it has no autograd metadata.
+func canOverwrite(t *tensor.Tensor) bool {
+	return t.Parts() == nil && t.History() == nil && isOnlyUser(t)
+}
 
-// alone returns whether t is dense and the only user of its storage.
-func alone(t *tensor.Tensor) bool {
+// isOnlyUser returns whether t is dense and the only user of its storage.
+func isOnlyUser(t *tensor.Tensor) bool {
 	return !isTransformed(t) && (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
 }
 
-// toward limits the backward pass to the nodes on paths from roots to goals. With capture the gradients of goals are returned, not accumulated.
-func (r *run) toward(roots []Edge, goals []Edge, capture bool) {
+// limitTo limits the backward pass to the nodes on paths from roots to goals. With capture the gradients of goals are returned, not accumulated.
+func (r *backwardPass) limitTo(roots []Edge, goals []Edge, capture bool) {
 	r.needed = map[*Node]bool{}
 	if capture {
 		r.wanted = map[Edge]*tensor.Tensor{}
@@ -161,10 +163,10 @@ func (r *run) toward(roots []Edge, goals []Edge, capture bool) {
 	}
 }
 
-// finish visits nodes until the queue is empty.
-func (r *run) finish() (err error) {
+// visitAll visits nodes until the queue is empty.
+func (r *backwardPass) visitAll() (err error) {
 	defer func() {
-		if back := r.streams.back(); err == nil {
+		if back := r.streams.switchBack(); err == nil {
 			err = back
 		}
 	}()
@@ -174,58 +176,58 @@ func (r *run) finish() (err error) {
 		}
 		p := heap.Pop(&r.waiting).(*pending)
 		delete(r.pending, p.node)
-		err := r.visit(p)
+		err := r.visitNode(p)
 		p.release()
 		if err != nil {
 			return err
 		}
 	}
-	return r.rest()
+	return r.callIncompleteGroups()
 }
 
-// visit calls the hooks of a node, computes the gradients of its operands, and adds them to the nodes of these.
-func (r *run) visit(p *pending) error {
+// visitNode calls the hooks of a node, computes the gradients of its operands, and adds them to the nodes of these.
+func (r *backwardPass) visitNode(p *pending) error {
 	n := p.node
-	if err := r.streams.follow(n); err != nil {
+	if err := r.streams.switchToNode(n); err != nil {
 		return err
 	}
-	passes := r.passes(n)
+	passes := r.continuesAfter(n)
 	if passes {
-		r.capture(p)
+		r.captureGrads(p)
 	}
-	if err := r.arrive(p); err != nil {
+	if err := r.callTensorHooks(p); err != nil {
 		return err
 	}
 	if !passes {
-		r.capture(p)
+		r.captureGrads(p)
 	}
-	if err := r.keep(p); err != nil || !passes && r.wanted != nil {
+	if err := r.accumulateRetained(p); err != nil || !passes && r.wanted != nil {
 		return err
 	}
-	if err := r.enter(p); err != nil {
+	if err := r.callPreHooks(p); err != nil {
 		return err
 	}
 	if !passes { // its gradient is requested, but not those of its operands
-		return r.leave(p, make([]*tensor.Tensor, len(n.edges)))
+		return r.callPostHooks(p, make([]*tensor.Tensor, len(n.edges)))
 	}
 	if n.leaf != nil {
 		if v := variableOf(n.leaf); p.grads[0] != nil && (v.node != nil || v.view != nil) {
 			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: its base was written to after it was used", n.leaf.Sizes())
 		}
 		if v := variableOf(n.leaf); p.grads[0] != nil && v.requires {
-			if err := v.accumulate(r.c, n.leaf, p.grads[0], r.create); err != nil {
+			if err := v.accumulateGrad(r.c, n.leaf, p.grads[0], r.create); err != nil {
 				return err
 			}
 		}
-		if err := r.accumulated(n.leaf); err != nil {
+		if err := r.callAccumulateHooks(n.leaf); err != nil {
 			return err
 		}
-		return r.leave(p, nil)
+		return r.callPostHooks(p, nil)
 	}
-	grads, err := n.apply(r, p.grads)
+	grads, err := n.computeGrads(r, p.grads)
 	if err == nil && n.attached.Load() != nil {
-		if err = n.fitAll(r.c, grads); err == nil {
-			err = r.leave(p, grads)
+		if err = n.fitGrads(r.c, grads); err == nil {
+			err = r.callPostHooks(p, grads)
 		}
 	}
 	if err == nil {
@@ -233,8 +235,8 @@ func (r *run) visit(p *pending) error {
 	}
 	for i, grad := range grads {
 		if grad == nil {
-			if err == nil && r.wants(n.edges[i]) {
-				r.reach(n.edges[i].Node)
+			if err == nil && r.needsGrad(n.edges[i]) {
+				r.queueNode(n.edges[i].Node)
 			}
 			continue
 		}
@@ -242,18 +244,20 @@ func (r *run) visit(p *pending) error {
 			grad.Release()
 			continue
 		}
-		if grad, err = n.fit(r.c, i, grad); err == nil {
-			err = r.add(n.edges[i], grad)
+		if grad, err = n.fitGrad(r.c, i, grad); err == nil {
+			err = r.addGrad(n.edges[i], grad)
 		}
 	}
-	return n.suspect(err)
+	return n.addFailedName(err)
 }
 
-// wants returns whether the backward pass needs the gradient along an edge.
-func (r *run) wants(e Edge) bool { return e.Node != nil && (r.needed == nil || r.needed[e.Node]) }
+// needsGrad returns whether the backward pass needs the gradient along an edge.
+func (r *backwardPass) needsGrad(e Edge) bool {
+	return e.Node != nil && (r.needed == nil || r.needed[e.Node])
+}
 
-// passes returns whether the backward pass continues after a node: to the nodes of its operands, or to the gradient of a leaf.
-func (r *run) passes(n *Node) bool {
+// continuesAfter returns whether the backward pass continues after a node: to the nodes of its operands, or to the gradient of a leaf.
+func (r *backwardPass) continuesAfter(n *Node) bool {
 	switch {
 	case r.needed == nil:
 		return true
@@ -263,8 +267,8 @@ func (r *run) passes(n *Node) bool {
 	return slices.ContainsFunc(n.edges, func(e Edge) bool { return r.needed[e.Node] })
 }
 
-// capture stores requested gradients. For nodes at which the backward pass continues it is called before the hooks of tensors change them.
-func (r *run) capture(p *pending) {
+// captureGrads stores requested gradients. For nodes at which the backward pass continues it is called before the hooks of tensors change them.
+func (r *backwardPass) captureGrads(p *pending) {
 	for i, grad := range p.grads {
 		if _, ok := r.wanted[Edge{p.node, i}]; ok && grad != nil {
 			r.wanted[Edge{p.node, i}] = grad.Alias()
@@ -272,11 +276,11 @@ func (r *run) capture(p *pending) {
 	}
 }
 
-// keep accumulates the gradients of outputs for which RetainGrad was called.
-func (r *run) keep(p *pending) error {
-	for _, v := range p.node.kept() {
+// accumulateRetained accumulates the gradients of outputs for which RetainGrad was called.
+func (r *backwardPass) accumulateRetained(p *pending) error {
+	for _, v := range p.node.retainedOutputs() {
 		if grad := p.grads[v.output]; grad != nil {
-			if err := v.accumulate(r.c, nil, grad, r.create); err != nil {
+			if err := v.accumulateGrad(r.c, nil, grad, r.create); err != nil {
 				return err
 			}
 		}
@@ -284,35 +288,35 @@ func (r *run) keep(p *pending) error {
 	return nil
 }
 
-// apply returns the gradients of the node's operands, and frees the saved tensors unless the graph is retained.
-func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if err := n.begin(); err != nil {
+// computeGrads returns the gradients of the node's operands, and frees the saved tensors unless the graph is retained.
+func (n *Node) computeGrads(r *backwardPass, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if err := n.beginUse(); err != nil {
 		return nil, err
 	}
 	made, err := n.differentiateAny(r, grads)
-	n.end(!r.retain && err == nil)
+	n.endUse(!r.retain && err == nil)
 	return made, err
 }
 
-// fitAll is fit for all operands, before hooks receive them.
-func (n *Node) fitAll(c dispatch.Context, grads []*tensor.Tensor) (err error) {
+// fitGrads is fitGrad for all operands, before hooks receive them.
+func (n *Node) fitGrads(c dispatch.Context, grads []*tensor.Tensor) (err error) {
 	for i, grad := range grads {
 		if grad == nil {
 			continue
 		}
-		if grads[i], err = n.fit(c, i, grad); err != nil {
+		if grads[i], err = n.fitGrad(c, i, grad); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fit converts the gradient of operand i to the operand's dtype, sizes and device: it takes the real part for a real operand, and sums over broadcast
+// fitGrad converts the gradient of operand i to the operand's dtype, sizes and device: it takes the real part for a real operand, and sums over broadcast
 // dimensions. It takes the reference to grad.
-func (n *Node) fit(c dispatch.Context, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func (n *Node) fitGrad(c dispatch.Context, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	e := n.edges[i]
 	want := &e.Node.outputs[e.Output]
-	grad, err := n.fitTo(c, i, grad, want.dtype, want.sizes())
+	grad, err := n.fitGradTo(c, i, grad, want.dtype, want.sizes())
 	if err != nil || grad.Device() == want.device {
 		return grad, err
 	}
@@ -320,7 +324,7 @@ func (n *Node) fit(c dispatch.Context, i int, grad *tensor.Tensor) (*tensor.Tens
 	return c.ToOptions(grad, dtype.None, tensor.NoLayout, want.device, false, false, shape.NoFormat)
 }
 
-func (n *Node) fitTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
+func (n *Node) fitGradTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype.DType, sizes []int64) (*tensor.Tensor, error) {
 	if grad.DType() == d && slices.Equal(grad.Sizes(), sizes) {
 		return grad, nil
 	}
@@ -338,20 +342,20 @@ func (n *Node) fitTo(c dispatch.Context, i int, grad *tensor.Tensor, d dtype.DTy
 			}
 			fitted = s.Track(c.SumToSize(fitted, slices.Clone(sizes)))
 		}
-		return s.cast(fitted, d)
+		return s.castTo(fitted, d)
 	})
 	return fitted, err
 }
 
-// accumulate adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is not in place, because the
+// accumulateGrad adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is not in place, because the
 // backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
-func (v *Variable) accumulate(c dispatch.Context, t, grad *tensor.Tensor, create bool) error {
+func (v *Variable) accumulateGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) error {
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
 		return status.Runtimef("a gradient of sizes %v does not match the leaf: its data was replaced after it was used, and now has sizes %v", grad.Sizes(), t.Sizes())
 	}
 	for {
-		before, set := v.kept()
-		done, err := v.replace(c, t, before, set, grad, create)
+		before, set := v.gradAndCount()
+		done, err := v.replaceGrad(c, t, before, set, grad, create)
 		before.Release()
 		if done || err != nil {
 			return err
@@ -359,8 +363,8 @@ func (v *Variable) accumulate(c dispatch.Context, t, grad *tensor.Tensor, create
 	}
 }
 
-// kept returns a new handle of the gradient, or nil, and the number of times that it was set.
-func (v *Variable) kept() (*tensor.Tensor, int) {
+// gradAndCount returns a new handle of the gradient, or nil, and the number of times that it was set.
+func (v *Variable) gradAndCount() (*tensor.Tensor, int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.grad == nil {
@@ -369,8 +373,8 @@ func (v *Variable) kept() (*tensor.Tensor, int) {
 	return v.grad.Alias(), v.set
 }
 
-// give sets the gradient to made if it has been set `set` times, and returns the previous one and true. Otherwise it returns made and false.
-func (v *Variable) give(made *tensor.Tensor, set int) (other *tensor.Tensor, done bool) {
+// swapGrad sets the gradient to made if it has been set `set` times, and returns the previous one and true. Otherwise it returns made and false.
+func (v *Variable) swapGrad(made *tensor.Tensor, set int) (other *tensor.Tensor, done bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.set != set {
@@ -381,15 +385,15 @@ func (v *Variable) give(made *tensor.Tensor, set int) (other *tensor.Tensor, don
 	return other, true
 }
 
-// replace adds grad to before, the current gradient. It returns false if another thread has set the gradient meanwhile.
-func (v *Variable) replace(c dispatch.Context, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
+// replaceGrad adds grad to before, the current gradient. It returns false if another thread has set the gradient meanwhile.
+func (v *Variable) replaceGrad(c dispatch.Context, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
 	var sum *tensor.Tensor
 	if before == nil {
-		sum, err = first(c, t, grad, create)
+		sum, err = firstGrad(c, t, grad, create)
 	} else {
 		s := &steps{Builder: build.Builder{C: c}}
 		defer s.Close()
-		if err := s.use(before, "backward"); err != nil {
+		if err := s.pinStorage(before, "backward"); err != nil {
 			return false, err
 		}
 		inPlace := !create && t != nil
@@ -409,7 +413,7 @@ func (v *Variable) replace(c dispatch.Context, t, before *tensor.Tensor, set int
 	if err != nil {
 		return false, err
 	}
-	other, done := v.give(sum, set)
+	other, done := v.swapGrad(sum, set)
 	other.Release()
 	return done, nil
 }
@@ -426,8 +430,8 @@ func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
 	return true
 }
 
-// firstSparse returns a copy of a sparse gradient, whose indices and values may be shared with tensors of the caller.
-func firstSparse(c dispatch.Context, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+// firstSparseGrad returns a copy of a sparse gradient, whose indices and values may be shared with tensors of the caller.
+func firstSparseGrad(c dispatch.Context, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if create {
 		return c.Clone(grad, shape.Preserve)
 	}
@@ -439,16 +443,16 @@ func firstSparse(c dispatch.Context, grad *tensor.Tensor, create bool) (*tensor.
 	return c.Clone(detached, shape.Preserve)
 }
 
-// first returns the tensor to store as the gradient of t: grad itself if it has t's strides and its memory is not shared, because later gradients are
+// firstGrad returns the tensor to store as the gradient of t: grad itself if it has t's strides and its memory is not shared, because later gradients are
 // added in place; otherwise a copy.
-func first(c dispatch.Context, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+func firstGrad(c dispatch.Context, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)
 	}
 	if grad.Parts() != nil && t.Parts() == nil {
-		return firstSparse(c, grad, create)
+		return firstSparseGrad(c, grad, create)
 	}
-	if slices.Equal(t.Strides(), grad.Strides()) && alone(grad) && (create || grad.History() == nil) {
+	if slices.Equal(t.Strides(), grad.Strides()) && isOnlyUser(grad) && (create || grad.History() == nil) {
 		return grad.Alias(), nil
 	}
 	if create {

@@ -7,33 +7,33 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// overwrites begins a call whose result does not depend differentiably on any operand. In place, the gradient of the previous value of self is
+// beginConstant begins a call whose result does not depend differentiably on any operand. In place, the gradient of the previous value of self is
 // zero.
-func overwrites(c dispatch.Context, op, name string, out, self *tensor.Tensor) (call, error) {
+func beginConstant(c dispatch.Context, op, name string, out, self *tensor.Tensor) (call, error) {
 	if out != self {
-		return begin(c, op, name, out)
+		return beginCall(c, op, name, out)
 	}
-	return begin(c, op, name, out, self)
+	return beginCall(c, op, name, out, self)
 }
 
-// cleared ends a call that overwrites has begun.
-func (r *call) cleared(err error) {
-	if r.finish(err, r.out) {
+// endConstant ends a call that beginConstant has begun.
+func (r *call) endConstant(err error) {
+	if r.setGradFns(err, r.out) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 }
 
-// undifferentiable ends a call of an operator without derivatives: a backward pass that reaches its node returns an error.
-func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor) {
-	if r.finish(err, results...) {
-		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.missing(op) }
-		r.publish()
+// endUndifferentiable ends a call of an operator without derivatives: a backward pass that reaches its node returns an error.
+func (r *call) endUndifferentiable(op string, err error, results ...*tensor.Tensor) {
+	if r.setGradFns(err, results...) {
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.missingDerivative(op) }
+		r.setInplaceGradFn()
 	}
 }
 
-// missing returns the error of a backward pass that needs a missing derivative.
-func (s *steps) missing(what string) *tensor.Tensor {
+// missingDerivative returns the error of a backward pass that needs a missing derivative.
+func (s *steps) missingDerivative(what string) *tensor.Tensor {
 	s.Check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; use detach() on its arguments", what))
 	return nil
 }
@@ -41,21 +41,21 @@ func (s *steps) missing(what string) *tensor.Tensor {
 // recordResize and recordResizeAs return an error if a tensor that requires grad would get another size, in any grad mode, because its
 // gradient would no longer have the same size.
 func recordResize(c dispatch.Context, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
-	if err := resizable(c, "resize_", self); err != nil {
+	if err := checkResizable(c, "resize_", self); err != nil {
 		return err
 	}
 	return c.Excluding(tensor.Gradient).Resize(self, size, f)
 }
 
 func recordResizeAs(c dispatch.Context, self, template *tensor.Tensor, f shape.MemoryFormat) error {
-	if err := resizable(c, "resize_as_", self); err != nil {
+	if err := checkResizable(c, "resize_as_", self); err != nil {
 		return err
 	}
 	return c.Excluding(tensor.Gradient).ResizeAs(self, template, f)
 }
 
-func resizable(c dispatch.Context, op string, self *tensor.Tensor) error {
-	if !wanted(self) || c.Inferring() && inferred(self) {
+func checkResizable(c dispatch.Context, op string, self *tensor.Tensor) error {
+	if !requiresGrad(self) || c.Inferring() && isInference(self) {
 		return nil
 	}
 	return status.Runtimef("%s: cannot resize variables that require grad; resize a detach() of them", op)

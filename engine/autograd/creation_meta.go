@@ -42,9 +42,9 @@ func creationMetaOf(t *tensor.Tensor) creationMeta {
 	return 0
 }
 
-// give marks a view. A view that was made under no_grad becomes a leaf that requires grad, as its base does.
-func (m creationMeta) give(t *tensor.Tensor) {
-	if m == inferenceTensor || !differentiable(t) {
+// markView marks a view. A view that was made under no_grad becomes a leaf that requires grad, as its base does.
+func (m creationMeta) markView(t *tensor.Tensor) {
+	if m == inferenceTensor || !isDifferentiable(t) {
 		t.SetHistory(m)
 		return
 	}
@@ -56,9 +56,9 @@ func (m creationMeta) give(t *tensor.Tensor) {
 // ofViews returns the creationMeta of a view of t that is created now.
 func ofViews(c dispatch.Context, t *tensor.Tensor) creationMeta {
 	switch m := creationMetaOf(t); {
-	case inferred(t):
+	case isInference(t):
 		return inferenceTensor
-	case m != 0 || c.Recording() || !wanted(t):
+	case m != 0 || c.Recording() || !requiresGrad(t):
 		return m
 	case c.Inferring():
 		return inferenceView
@@ -66,7 +66,7 @@ func ofViews(c dispatch.Context, t *tensor.Tensor) creationMeta {
 	return noGradView
 }
 
-func inferred(t *tensor.Tensor) bool {
+func isInference(t *tensor.Tensor) bool {
 	if v := variableOf(t); v != nil && v.inferred {
 		return true
 	}
@@ -76,15 +76,15 @@ func inferred(t *tensor.Tensor) bool {
 
 // forgetHistory removes the autograd metadata that a tensor shares with another one.
 func forgetHistory(t *tensor.Tensor) {
-	if inferred(t) {
+	if isInference(t) {
 		t.SetHistory(inferenceTensor)
 		return
 	}
 	t.SetHistory(nil)
 }
 
-// lend is forgetHistory for the results of detach() and of the attribute data.
-func lend(t *tensor.Tensor) {
+// detachForUser is forgetHistory for the results of detach() and of the attribute data.
+func detachForUser(t *tensor.Tensor) {
 	forgetHistory(t)
 	if creationMetaOf(t) == inferenceTensor {
 		t.SetHistory(detachedInference)
@@ -92,30 +92,32 @@ func lend(t *tensor.Tensor) {
 }
 
 // IsInference returns whether self was created in inference mode.
-func IsInference(_ dispatch.Context, self *tensor.Tensor) (bool, error) { return inferred(self), nil }
+func IsInference(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
+	return isInference(self), nil
+}
 
-// writable returns an error for a write to an inference tensor outside of inference mode, and for a write in grad mode to a view that was made under no_grad.
-func writable(c dispatch.Context, op string, out *tensor.Tensor) error {
+// checkWritable returns an error for a write to an inference tensor outside of inference mode, and for a write in grad mode to a view that was made under no_grad.
+func checkWritable(c dispatch.Context, op string, out *tensor.Tensor) error {
 	switch {
 	case out == nil || out.History() == nil:
 		return nil
-	case inferred(out) && !c.Inferring() && creationMetaOf(out) != detachedInference:
+	case isInference(out) && !c.Inferring() && creationMetaOf(out) != detachedInference:
 		return status.Runtimef("%s: Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before doing inplace update", op)
 	case creationMetaOf(out) == noGradView && c.Recording():
-		return ambiguous(op+": ", "no_grad mode", writing+" with grad mode enabled", "with torch.no_grad()")
+		return isAmbiguous(op+": ", "no_grad mode", writing+" with grad mode enabled", "with torch.no_grad()")
 	case creationMetaOf(out) == inferenceView && c.Recording():
-		return ambiguous(op+": ", "inference mode", writing+" in normal mode", "with torch.inference_mode()")
+		return isAmbiguous(op+": ", "inference mode", writing+" in normal mode", "with torch.inference_mode()")
 	}
 	return nil
 }
 
-// stale returns the error of a view that was made under no_grad and whose memory was written to since: its gradient would be ambiguous.
-func (m creationMeta) stale() error {
+// staleViewError returns the error of a view that was made under no_grad and whose memory was written to since: its gradient would be ambiguous.
+func (m creationMeta) staleViewError() error {
 	switch m {
 	case noGradView:
-		return ambiguous("", "no_grad mode", stale+" with grad mode enabled", "with torch.no_grad()")
+		return isAmbiguous("", "no_grad mode", stale+" with grad mode enabled", "with torch.no_grad()")
 	case inferenceView:
-		return ambiguous("", "inference mode", stale+" in normal mode", "with torch.inference_mode()")
+		return isAmbiguous("", "inference mode", stale+" in normal mode", "with torch.inference_mode()")
 	}
 	return nil
 }
@@ -125,15 +127,15 @@ const (
 	stale   = "its base or another view of its base has been modified inplace"
 )
 
-func ambiguous(before, mode, now, with string) error {
+func isAmbiguous(before, mode, now, with string) error {
 	return status.Runtimef("%sA view was created in %s and %s. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "+
 		"your code by moving both the view and the inplace either both inside the %s block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "+
 		"to be tracked).", before, mode, now, with)
 }
 
-// savable returns an error for an inference tensor, which cannot be saved for backward.
-func savable(t *tensor.Tensor) error {
-	if t.History() == nil || !inferred(t) {
+// checkSavable returns an error for an inference tensor, which cannot be saved for backward.
+func checkSavable(t *tensor.Tensor) error {
+	if t.History() == nil || !isInference(t) {
 		return nil
 	}
 	return status.Runtimef("Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by autograd. " +

@@ -12,10 +12,10 @@ import (
 // indices of non-differentiable outputs, kept the tensors to save. function is the backward callback, data its context.
 func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	const op = "record_function"
-	if err := given(op, "backward", function); err != nil {
+	if err := checkCallback(op, "backward", function); err != nil {
 		return nil, err
 	}
-	if transformed(inputs) || transformed(outputs) {
+	if hasWrapper(inputs) || hasWrapper(outputs) {
 		return nil, status.NotImplementedf("%s: custom functions are not implemented inside vmap, because they would receive batched tensors; write %s with operators", name, name)
 	}
 	for i, k := range constant {
@@ -23,12 +23,12 @@ func RecordFunction(c dispatch.Context, name string, inputs, outputs []*tensor.T
 			return nil, status.Indexf("%s: constant[%d] is %d, which is out of range for %d outputs", op, i, k, len(outputs))
 		}
 	}
-	if !recording(c, inputs...) {
+	if !isRecording(c, inputs...) {
 		newContext(data, deleter).release()
 		return nil, nil
 	}
 	return recordCall(c, name, inputs, outputs, constant, kept, materialize, newContext(data, deleter), func(s *steps, at *context) ([]*tensor.Tensor, error) {
-		return program.Call(s.C, function, data, s.shown(at, len(inputs)), len(inputs))
+		return program.Call(s.C, function, data, s.gradsForCallback(at, len(inputs)), len(inputs))
 	})
 }
 
@@ -51,12 +51,12 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 		}
 	}
 	n.number = numbers.Add(1)
-	n.results(results...)
+	n.recordOutputs(results...)
 	var few [4]int
 	graded, partial := few[:0], false // the differentiable results, and whether some results are nil
 	for i, t := range results {
 		partial = partial || t == nil
-		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
+		if t != nil && isDifferentiable(t) && !slices.Contains(constant, int64(i)) {
 			graded = append(graded, i)
 		}
 	}
@@ -67,7 +67,7 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 		}
 	}
 	n.formula = func(s *steps, i int) *tensor.Tensor {
-		return s.once(func() []*tensor.Tensor {
+		return s.evaluateOnce(func() []*tensor.Tensor {
 			for k := range s.given {
 				if materialize && (present == nil || present[k]) {
 					s.grad(k)
@@ -77,17 +77,17 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 			made := s.TrackAll(gradients(s, at))
 			for k, e := range s.node.edges {
 				if made[k] != nil && e.Node != nil {
-					made[k] = s.placed(k, at.placesAt(k), made[k])
+					made[k] = s.placeCustomGrad(k, at.placesAt(k), made[k])
 				}
 				if t := made[k]; t != nil && e.Node != nil {
-					s.Check(e.Node.outputs[e.Output].admits(name, k, t))
+					s.Check(e.Node.outputs[e.Output].checkCustomGrad(name, k, t))
 				}
 			}
 			return made
 		})[i]
 	}
 	for _, t := range kept {
-		if err := n.keep(c, t, outputs, graded); err != nil {
+		if err := n.saveForCallback(c, t, outputs, graded); err != nil {
 			return nil, err
 		}
 	}
@@ -97,13 +97,13 @@ func recordCall(c dispatch.Context, name string, inputs, outputs []*tensor.Tenso
 		}
 	}
 	for _, i := range graded {
-		n.adopt(results[i], i, given, len(graded))
+		n.setGradFnOf(results[i], i, given, len(graded))
 	}
 	if sparse := func(t *tensor.Tensor) bool { return partsOf(t) != nil }; slices.ContainsFunc(inputs, sparse) || slices.ContainsFunc(outputs, sparse) {
 		at.places = placesOf(slices.Concat(inputs, outputs)...)
 	}
-	n.attach().context = at
-	n.recorded()
+	n.attachedHooks().context = at
+	n.callWatcherForNew()
 	n.retain()
 	return n, nil
 }
@@ -119,7 +119,9 @@ func RecordFunctionWeak(c dispatch.Context, name string, inputs, outputs []*tens
 }
 
 // IsUntrackedView returns whether t is a view that was made under no_grad from a tensor that requires grad.
-func IsUntrackedView(t *tensor.Tensor) bool { return creationMetaOf(t) == noGradView && wanted(t) }
+func IsUntrackedView(t *tensor.Tensor) bool {
+	return creationMetaOf(t) == noGradView && requiresGrad(t)
+}
 
 // IsStale returns whether t is a view that can no longer be differentiated, because its memory was written to.
 func IsStale(t *tensor.Tensor) bool {
@@ -128,7 +130,7 @@ func IsStale(t *tensor.Tensor) bool {
 }
 
 // Wanted returns whether t requires grad.
-func Wanted(t *tensor.Tensor) bool { return wanted(t) }
+func Wanted(t *tensor.Tensor) bool { return requiresGrad(t) }
 
 // SoleContext returns the context of the custom function that created t, if its deleter is the given one and t holds the only reference to the node: no
 // other tensor, node or handle does. Otherwise it returns 0.
@@ -150,15 +152,15 @@ func SoleContext(t *tensor.Tensor, deleter uintptr) uintptr {
 	return a.context.data
 }
 
-// custom returns whether the node is one of a custom function.
-func (n *Node) custom() bool {
+// isCustom returns whether the node is one of a custom function.
+func (n *Node) isCustom() bool {
 	a := n.attached.Load()
 	return a != nil && a.context != nil
 }
 
-// admits returns an error if grad, which a custom function returned for operand k, has an incompatible dtype or device. Zero-dimensional tensors may be on
+// checkCustomGrad returns an error if grad, which a custom function returned for operand k, has an incompatible dtype or device. Zero-dimensional tensors may be on
 // another device.
-func (l *like) admits(function string, k int, grad *tensor.Tensor) error {
+func (l *like) checkCustomGrad(function string, k int, grad *tensor.Tensor) error {
 	switch {
 	case grad.DType().IsComplex() && !l.dtype.IsComplex():
 		return status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected a real dtype, as that of the input, %v", function, k, grad.DType(), l.dtype)
@@ -168,9 +170,9 @@ func (l *like) admits(function string, k int, grad *tensor.Tensor) error {
 	return nil
 }
 
-// shown returns the gradients of the outputs as the callback receives them: with the indices of the outputs if these are sparse. at has the indices of
+// gradsForCallback returns the gradients of the outputs as the callback receives them: with the indices of the outputs if these are sparse. at has the indices of
 // the operands first, then those of the outputs.
-func (s *steps) shown(at *context, operands int) []*tensor.Tensor {
+func (s *steps) gradsForCallback(at *context, operands int) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
 		if places := at.placesAt(operands + k); grad != nil && places != nil {
@@ -180,15 +182,15 @@ func (s *steps) shown(at *context, operands int) []*tensor.Tensor {
 	return shown
 }
 
-// placed converts grad, which a custom function returned for operand k, to the layout of the tensor that carries the operand's autograd metadata.
-func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
+// placeCustomGrad converts grad, which a custom function returned for operand k, to the layout of the tensor that carries the operand's autograd metadata.
+func (s *steps) placeCustomGrad(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	if places != nil && !slices.Equal(places.Sizes(), grad.Sizes()) {
 		s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", s.node.name, k, grad.Sizes(), places.Sizes()))
 	}
 	if places == nil && grad.Parts() == nil {
 		return grad
 	}
-	return s.Track(placed(s.C, places, grad))
+	return s.Track(toValues(s.C, places, grad))
 }
 
 // resultOf returns an error for a result that was written to in place although it may not, and for a result that already requires grad, unless it is a view
@@ -197,16 +199,16 @@ func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results in
 	v := variableOf(t)
 	switch {
 	case isWritten(t, inputs):
-		if err := checkOut(n.call(), t); err != nil {
+		if err := checkOut(n.operatorName(), t); err != nil {
 			return err
 		}
 		if isView := v != nil && v.view != nil || t.Viewing() && t.Storage().Refs() > 1; isView && results > 1 {
 			return status.Runtimef("%s: If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. This is not supported by the "+
 				"current autograd engine. You should either make sure the input is not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it into "+
-				"two Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations).", n.call())
+				"two Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations).", n.operatorName())
 		}
-	case v != nil && v.wanted() && v.creationMeta != noGradView:
-		return status.Runtimef("%s: output %d requires grad, but is not one of the inputs; compute outputs under no_grad", n.call(), i)
+	case v != nil && v.requiresGrad() && v.creationMeta != noGradView:
+		return status.Runtimef("%s: output %d requires grad, but is not one of the inputs; compute outputs under no_grad", n.operatorName(), i)
 	}
 	return nil
 }
@@ -217,22 +219,22 @@ func isWritten(t *tensor.Tensor, inputs []*tensor.Tensor) bool {
 	return t != nil && slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return in == t || v != nil && variableOf(in) == v })
 }
 
-// adopt sets the grad_fn of t to the node, as output i of several differentiable ones.
-func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results int) {
+// setGradFnOf sets the grad_fn of t to the node, as output i of several differentiable ones.
+func (n *Node) setGradFnOf(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results int) {
 	n.retain()
 	if isWritten(t, inputs) {
 		r := call{node: n, out: t, at: i}
-		r.publish()
+		r.setInplaceGradFn()
 		return
 	}
-	v := track(t)
-	v.views(nil)
+	v := ensureMeta(t)
+	v.setBase(nil)
 	v.creationMeta, v.functionView, v.since = 0, functionViewOf(t, results), t.Version()
-	v.become(n, i)
+	v.setGradFn(n, i)
 }
 
-// keep saves a tensor for the backward callback. graded are the indices of the differentiable outputs.
-func (n *Node) keep(c dispatch.Context, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
+// saveForCallback saves a tensor for the backward callback. graded are the indices of the differentiable outputs.
+func (n *Node) saveForCallback(c dispatch.Context, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
 	if t == nil {
 		n.saved = append(n.saved, saved{name: "tensors" + listed})
 		return nil
@@ -244,6 +246,6 @@ func (n *Node) keep(c dispatch.Context, t *tensor.Tensor, outputs []*tensor.Tens
 	case slices.Contains(graded, i):
 		s.from, s.result = Edge{nil, i}, true
 	}
-	_, err := n.save(c, s, t)
+	_, err := n.addSaved(c, s, t)
 	return err
 }

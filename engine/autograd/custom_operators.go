@@ -19,15 +19,15 @@ func callCustom(c dispatch.Context, given []*tensor.Tensor, x dispatch.Custom) (
 			continue
 		}
 		writes = true
-		if err := writable(c, x.Name(), t); err != nil {
+		if err := checkWritable(c, x.Name(), t); err != nil {
 			return nil, err
 		}
-		if recording(c, t) {
+		if isRecording(c, t) {
 			return nil, status.NotImplementedf("%s: the operator writes to an argument that requires grad, and has no derivative; call it under no_grad(), or on a detach()ed tensor", x.Name())
 		}
 	}
 	made, err := c.Excluding(tensor.Gradient).CallCustom(given, x)
-	if err != nil || writes || !recording(c, given...) {
+	if err != nil || writes || !isRecording(c, given...) {
 		return made, err
 	}
 	if err = recordCustom(c, given, made, x); err != nil {
@@ -62,7 +62,7 @@ func recordCustom(c dispatch.Context, given, made []*tensor.Tensor, x dispatch.C
 		for i := range saved {
 			saved[i] = s.saved(i)
 		}
-		return derivative.Backward(s.C, s.shown(at, len(given)), saved)
+		return derivative.Backward(s.C, s.gradsForCallback(at, len(given)), saved)
 	})
 	if err != nil {
 		at.release()

@@ -15,7 +15,7 @@ func init() {
 	dispatch.Autograd = dispatch.AutogradFunctions{
 		Grad: AutogradGrad, SetRequiresGrad: SetRequiresGrad, RequiresGrad: RequiresGrad, IsLeaf: IsLeaf, IsInference: IsInference,
 	}
-	tensor.WantGradient = func(t *tensor.Tensor) { track(t).requires = true }
+	tensor.WantGradient = func(t *tensor.Tensor) { ensureMeta(t).requires = true }
 	tensor.HideLeaf = func(t *tensor.Tensor) { variableOf(t).hidden = true }
 	dispatch.Register(tensor.Gradient, &dispatch.Kind{Name: "differentiated", Instead: "use detach()", Backend: formulas})
 }

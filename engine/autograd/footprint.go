@@ -33,11 +33,11 @@ func (f *footprint) add(t *tensor.Tensor) {
 
 // GraphReads returns the saved tensors that a backward pass would read.
 func GraphReads(c dispatch.Context, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return walk(c, outputs, inputs, false, func(r *run, n *Node, f *footprint) {
-		if !r.passes(n) || n.begin() != nil { // the backward pass reports freed nodes itself
+	return walkNodes(c, outputs, inputs, false, func(r *backwardPass, n *Node, f *footprint) {
+		if !r.continuesAfter(n) || n.beginUse() != nil { // the backward pass reports freed nodes itself
 			return
 		}
-		defer n.end(false)
+		defer n.endUse(false)
 		for ; n != nil; n = n.inner {
 			for i := range n.saved {
 				f.add(n.saved[i].t)
@@ -48,9 +48,9 @@ func GraphReads(c dispatch.Context, outputs, inputs []*tensor.Tensor) ([]*tensor
 
 // GraphWrites returns the gradients to which a backward pass would add.
 func GraphWrites(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
-	return walk(c, outputs, inputs, capture, func(r *run, n *Node, f *footprint) {
-		adding := n.kept()
-		if n.leaf != nil && r.passes(n) {
+	return walkNodes(c, outputs, inputs, capture, func(r *backwardPass, n *Node, f *footprint) {
+		adding := n.retainedOutputs()
+		if n.leaf != nil && r.continuesAfter(n) {
 			adding = append(adding, variableOf(n.leaf))
 		}
 		for _, v := range adding {
@@ -66,17 +66,17 @@ func (f *footprint) addGrad(v *Variable) {
 	f.add(v.grad)
 }
 
-// walk calls visit for the nodes of a backward pass.
-func walk(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture bool, visit func(r *run, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
-	r := start(c, true, false)
+// walkNodes calls visit for the nodes of a backward pass.
+func walkNodes(c dispatch.Context, outputs, inputs []*tensor.Tensor, capture bool, visit func(r *backwardPass, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
+	r := newBackwardPass(c, true, false)
 	defer r.close()
-	goals, err := r.aim(outputs, inputs, capture)
-	defer release(goals)
+	goals, err := r.setEdges(outputs, inputs, capture)
+	defer releaseAll(goals)
 	if err != nil {
 		return nil, err
 	}
 	f := footprint{seen: map[part]bool{}}
-	for n := range r.reaches() {
+	for n := range r.reachableNodes() {
 		if n, ok := n.(*Node); ok {
 			visit(r, n, &f)
 		}

@@ -10,9 +10,9 @@ import (
 // attentionGradient returns the gradient of operand i of an attention: query, key, value or mask. With create_graph, it is computed from all weights
 // by differentiable operators.
 func (s *steps) attentionGradient(grad, query, key, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, i int64) *tensor.Tensor {
-	return s.once(func() []*tensor.Tensor {
+	return s.evaluateOnce(func() []*tensor.Tensor {
 		if !s.record {
-			q, k, v, m, err := s.C.NnAttentionGradient(grad, query, key, value, mask, result, lse, causal, scale, s.wants(0), s.wants(1), s.wants(2), s.wants(3))
+			q, k, v, m, err := s.C.NnAttentionGradient(grad, query, key, value, mask, result, lse, causal, scale, s.needsGrad(0), s.needsGrad(1), s.needsGrad(2), s.needsGrad(3))
 			return []*tensor.Tensor{s.Track(q, err), s.Track(k, nil), s.Track(v, nil), s.Track(m, nil)}
 		}
 		turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Transpose(t, -2, -1) }

@@ -15,7 +15,7 @@ import (
 
 // scaledIdentity are multiples of the identity, one for each matrix of a.
 func (s *steps) scaledIdentity(scale, a *tensor.Tensor) *tensor.Tensor {
-	return s.onDiagonal(s.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1])...))
+	return s.onDiagonal(s.Expand(s.asColumn(scale), slices.Clone(a.Sizes()[:a.Dim()-1])...))
 }
 
 // detGradient returns the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
@@ -23,21 +23,21 @@ func (s *steps) detGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
 	if s.record {
 		return s.recordedDetGradient(grad, a, det)
 	}
-	grad = s.column(s.column(grad))
-	return s.inPieces(a, a.DType(), s.matrices(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-		return s.adjugates(part(grad), part(a))
+	grad = s.asColumn(s.asColumn(grad))
+	return s.inPieces(a, a.DType(), s.matrixDims(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		return s.scaledAdjugates(part(grad), part(a))
 	})
 }
 
-// matrices returns the dimensions of a that stay whole where matrices are taken one by one.
-func (s *steps) matrices(a *tensor.Tensor) []bool {
+// matrixDims returns the dimensions of a that stay whole where matrices are taken one by one.
+func (s *steps) matrixDims(a *tensor.Tensor) []bool {
 	uncut := make([]bool, a.Dim())
 	uncut[a.Dim()-2], uncut[a.Dim()-1] = true, true
 	return uncut
 }
 
-// adjugates returns the adjoints of the adjugates of matrices, times scale, a matrix of one element for each.
-func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
+// scaledAdjugates returns the adjoints of the adjugates of matrices, times scale, a matrix of one element for each.
+func (s *steps) scaledAdjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 	n := a.Sizes()[a.Dim()-1]
 	lu, pivots, info, err := s.C.LinalgLuFactorEx(nil, nil, nil, a, true, false)
 	s.Track(pivots, nil)
@@ -45,21 +45,21 @@ func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 	s.Track(lu, err)
 	diagonal := s.diagonalOf(lu)
 	zero := s.isZero(diagonal)
-	_, err = s.C.Add(diagonal, diagonal, s.cast(zero, a.DType()), dtype.FloatScalar(a.DType().Epsilon()))
+	_, err = s.C.Add(diagonal, diagonal, s.castTo(zero, a.DType()), dtype.FloatScalar(a.DType().Epsilon()))
 	s.Check(err)
 	// The determinant is unchanged for matrices without a zero pivot.
 	product := s.Prod(diagonal, ops.Int(-1), false)
 	places := s.ArangeStartWith(dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
 	odd := s.Remainder(s.Sum(s.Ne(pivots, places), []int64{-1}, false), s.int(2))
 	det := s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
-	right := s.scaledIdentity(s.mul(s.selected(s.selected(scale, -1, 0), -1, 0), s.conj(det)), a)
+	right := s.scaledIdentity(s.mul(s.selectAt(s.selectAt(scale, -1, 0), -1, 0), s.conj(det)), a)
 	return s.LinalgLuSolveWith(lu, pivots, right, true, true)
 }
 
 // recordedDetGradient is detGradient by steps that can be differentiated.
 func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
-	if !backend.Known(a) || !s.holds(s.Any(s.nearlySingular(a, det), nil, false)) {
-		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
+	if !backend.Known(a) || !s.readBool(s.Any(s.nearlySingular(a, det), nil, false)) {
+		return s.solveAny(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
 	}
 	if a.Dim() == 2 {
 		return s.singularDetGradient(grad, a, det)
@@ -69,7 +69,7 @@ func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	grads, matrices, dets := flat(grad, -1), flat(a, -1, n, n), flat(det, -1)
 	pieces := make([]*tensor.Tensor, dets.Numel())
 	for i := range pieces {
-		of := func(t *tensor.Tensor) *tensor.Tensor { return s.selected(t, 0, int64(i)) }
+		of := func(t *tensor.Tensor) *tensor.Tensor { return s.selectAt(t, 0, int64(i)) }
 		pieces[i] = s.recordedDetGradient(of(grads), of(matrices), of(dets))
 	}
 	return flat(s.Stack(pieces, 0), a.Sizes()...)
@@ -97,22 +97,22 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	plain.Track(vh, nil)
 	plain.Track(values, err)
 	n := a.Sizes()[0]
-	largest := plain.selected(values, 0, 0)
+	largest := plain.selectAt(values, 0, 0)
 	least := plain.mul(largest, plain.float(math.Pow(a.DType().Epsilon(), 0.25)))
 	count, err := backend.Item("backward", plain.Sum(plain.Le(values, least), nil, false))
 	s.Check(err)
 	k := count.I
 	if k == 0 {
-		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
+		return s.solveAny(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
 	}
 	length := plain.Where(plain.isZero(largest), plain.int(1), largest)
 	last := func(t *tensor.Tensor, dim int64) *tensor.Tensor {
 		return plain.mul(plain.Narrow(t, dim, n-k, k), length)
 	}
-	zeros := s.filled(0, a.DType(), a.Device(), k, k)
+	zeros := s.fullOf(0, a.DType(), a.Device(), k, k)
 	bordered := s.Cat([]*tensor.Tensor{s.Cat([]*tensor.Tensor{a, last(u, 1)}, 1), s.Cat([]*tensor.Tensor{last(vh, 0), zeros}, 1)}, 0)
 	identity := s.EyeWith(n+k, a.DType(), tensor.NoLayout, a.Device())
-	block := s.Narrow(s.solved(bordered, s.Narrow(identity, 1, n, k), true), 0, n, k)
+	block := s.Narrow(s.solveAny(bordered, s.Narrow(identity, 1, n, k), true), 0, n, k)
 	value := s.mul(s.LinalgDet(bordered), s.expandedDet(block, k))
 	made, err := AutogradGrad(s.C, []*tensor.Tensor{value}, []*tensor.Tensor{a}, []*tensor.Tensor{grad}, ops.True, true, false, false)
 	return s.TrackAll(made, err)[0]
@@ -128,8 +128,8 @@ func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
 	return either(n%2 == 0, coefficient, s.Neg(coefficient))
 }
 
-// holds returns the value of one truth.
-func (s *steps) holds(t *tensor.Tensor) bool {
+// readBool returns the value of one truth.
+func (s *steps) readBool(t *tensor.Tensor) bool {
 	v, err := backend.Item("backward", t)
 	s.Check(err)
 	return v.I != 0
@@ -143,10 +143,10 @@ func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tens
 		scale = s.ComplexParts(gradLog, turn)
 	}
 	if s.record {
-		return s.solved(s.adjointOf(a), s.scaledIdentity(scale, a), true)
+		return s.solveAny(s.adjointOf(a), s.scaledIdentity(scale, a), true)
 	}
-	scale = s.column(s.column(scale))
-	return s.inPieces(a, a.DType(), s.matrices(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	scale = s.asColumn(s.asColumn(scale))
+	return s.inPieces(a, a.DType(), s.matrixDims(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 		inverse, info, err := s.C.LinalgInvEx(nil, nil, s.adjointOf(part(a)), false)
 		s.Track(info, nil)
 		return s.binary('*', s.Track(inverse, err), part(scale), left)

@@ -16,8 +16,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// positions returns a tensor of the given sizes with the number of each element.
-func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
+// arangeLike returns a tensor of the given sizes with the number of each element.
+func (s *steps) arangeLike(dev device.Device, sizes ...int64) *tensor.Tensor {
 	all := s.ArangeWith(dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev)
 	return s.Reshape(all, slices.Clone(sizes)...)
 }
@@ -25,8 +25,8 @@ func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
 // allOf is the index item `:`, which selects a whole dimension.
 var allOf = ops.IndexItem{Kind: ops.IndexSlice, Start: int64(ops.NoInt), Stop: int64(ops.NoInt), Step: int64(ops.NoInt)}
 
-// items returns the indices of index_put as an index.
-func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
+// indexItems returns the indices of index_put as an index.
+func (s *steps) indexItems(indices []*tensor.Tensor) []ops.IndexItem {
 	list := make([]ops.IndexItem, len(indices))
 	for i, t := range indices {
 		list[i] = ops.IndexItem{Kind: ops.IndexTensor, Tensor: t}
@@ -39,40 +39,40 @@ func (s *steps) items(indices []*tensor.Tensor) []ops.IndexItem {
 
 // recordIndexGet records self[index], which is a view where no tensor is among the items.
 func recordIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
-	r, err := begin(c, "index_get", indexName(items), nil, self)
+	r, err := beginCall(c, "index_get", indexName(items), nil, self)
 	if err != nil {
 		return nil, err
 	}
 	kept := r.saveIndex("indices", items, r.node != nil)
 	if err := r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return nil, err
 	}
 	result, err := r.c.IndexGet(self, items)
-	if views(items) {
-		if r.views(err, result) {
+	if isView(items) {
+		if r.finishViews(err, result) {
 			items := slices.Clone(items)
-			r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-				return single(c.IndexGet(base, items))
+			r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+				return singleView(c.IndexGet(base, items))
 			}, result)
 		}
 		return result, err
 	}
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		origin := likeOf(self)
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
-			return s.indexed(origin, s.savedIndex(kept), s.grad(0))
+			return s.addAtIndex(origin, s.savedIndex(kept), s.grad(0))
 		}
 	}
 	return result, err
 }
 
-// indexed returns a tensor of zeros to which grad is added where an index with tensors leads.
-func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *tensor.Tensor {
-	grad = s.densified(grad)
-	r, err := begin(s.C, "backward", "IndexPutBackward0", nil, grad)
+// addAtIndex returns a tensor of zeros to which grad is added where an index with tensors leads.
+func (s *steps) addAtIndex(l like, items []ops.IndexItem, grad *tensor.Tensor) *tensor.Tensor {
+	grad = s.toStrided(grad)
+	r, err := beginCall(s.C, "backward", "IndexPutBackward0", nil, grad)
 	s.Check(err)
-	defer r.abandon()
+	defer r.dropUnfinished()
 	kept := r.saveIndex("indices", items, r.node != nil)
 	s.Check(r.err)
 	made := s.zerosOf(l)
@@ -85,7 +85,7 @@ func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *ten
 		_, err = r.c.IndexPut(part, part, indices, grad, repeats)
 		s.Check(err)
 	}
-	if r.finish(nil, made) {
+	if r.setGradFns(nil, made) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.IndexGet(s.grad(0), s.savedIndex(kept)) }
 	}
 	return made
@@ -108,7 +108,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 			basic = append(basic, item)
 			continue
 		case ops.IndexBool:
-			by = s.filled(either(item.Start != 0, 1.0, 0), dtype.Bool, device.Host)
+			by = s.fullOf(either(item.Start != 0, 1.0, 0), dtype.Bool, device.Host)
 			step.Kind = ops.IndexNewAxis
 		case ops.IndexTensor:
 			step = allOf
@@ -138,7 +138,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 
 // indexName returns the name of a call with an index: of the last step that changes anything, where steps take the items by turns.
 func indexName(items []ops.IndexItem) string {
-	if !views(items) {
+	if !isView(items) {
 		return "IndexBackward0"
 	}
 	for _, item := range slices.Backward(items) {
@@ -158,11 +158,11 @@ func indexName(items []ops.IndexItem) string {
 
 // putName returns the name of the node of an indexed assignment.
 func putName(items []ops.IndexItem) string {
-	return either(views(items), "CopySlices", "IndexPutBackward0")
+	return either(isView(items), "CopySlices", "IndexPutBackward0")
 }
 
-// views reports whether an index results in a view.
-func views(items []ops.IndexItem) bool {
+// isView reports whether an index results in a view.
+func isView(items []ops.IndexItem) bool {
 	return !slices.ContainsFunc(items, func(i ops.IndexItem) bool { return i.Kind == ops.IndexTensor || i.Kind == ops.IndexBool })
 }
 
@@ -176,55 +176,55 @@ func recordIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexIt
 		defer stripped.Release()
 		value = stripped
 	}
-	if recording(c, self, value) {
+	if isRecording(c, self, value) {
 		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSet(t, items, value) }
-		if done, err := setShared(c, self, items, value.Numel() == 1 && (!views(items) || value.IsWrappedNumber()), set); done {
+		if done, err := setShared(c, self, items, value.Numel() == 1 && (!isView(items) || value.IsWrappedNumber()), set); done {
 			return err
 		}
 	}
-	r, err := begin(c, "index_put_", putName(items), self, self, value)
+	r, err := beginCall(c, "index_put_", putName(items), self, self, value)
 	if err != nil {
 		return err
 	}
 	kept := r.saveIndex("indices", items, r.node != nil)
 	if err := r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return err
 	}
 	err = r.c.IndexSet(self, items, value)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			if i == 1 {
 				return s.IndexGet(s.grad(0), s.savedIndex(kept))
 			}
-			return s.blanked(s.grad(0), s.savedIndex(kept))
+			return s.zeroAtIndex(s.grad(0), s.savedIndex(kept))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return err
 }
 
 // recordIndexSetScalar records self[index] = number.
 func recordIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
-	if recording(c, self) {
+	if isRecording(c, self) {
 		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSetScalar(t, items, value) }
 		if done, err := setShared(c, self, items, true, set); done {
 			return err
 		}
 	}
-	r, err := begin(c, "index_put_", putName(items), self, self)
+	r, err := beginCall(c, "index_put_", putName(items), self, self)
 	if err != nil {
 		return err
 	}
 	kept := r.saveIndex("indices", items, r.node != nil)
 	if err := r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return err
 	}
 	err = r.c.IndexSetScalar(self, items, value)
-	if r.finish(err, self) {
-		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.blanked(s.grad(0), s.savedIndex(kept)) }
-		r.publish()
+	if r.setGradFns(err, self) {
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.zeroAtIndex(s.grad(0), s.savedIndex(kept)) }
+		r.setInplaceGradFn()
 	}
 	return err
 }
@@ -233,7 +233,7 @@ func recordIndexSetScalar(c dispatch.Context, self *tensor.Tensor, items []ops.I
 // overlapping elements, so that it is recorded for all of self. With one set, a single value is assigned, and elements of the part may overlap;
 // otherwise sharedPart returns nil for such a part, which is rejected.
 func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
-	if views(items) {
+	if isView(items) {
 		if part := s.IndexGet(self, items); !tensoriter.SelfOverlaps(part) {
 			return part, []ops.IndexItem{{Kind: ops.IndexEllipsis}}
 		}
@@ -245,10 +245,10 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 	for d, size := range self.Sizes() {
 		length += (size - 1) * self.Strides()[d]
 	}
-	places := s.AsStrided(s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0))
+	places := s.AsStrided(s.arangeLike(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0))
 	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.Contiguous(s.IndexGet(places, items))}
 	if self.Device().Type != device.Meta { // each place once, where the value's gradient is added up
-		mask := s.filled(0, dtype.Bool, self.Device(), length)
+		mask := s.fullOf(0, dtype.Bool, self.Device(), length)
 		s.Check(s.C.IndexSetScalar(mask, []ops.IndexItem{at}, dtype.IntScalar(1)))
 		at.Tensor = mask
 	}
@@ -273,8 +273,8 @@ func setShared(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem, o
 	return true, set(part, items)
 }
 
-// blanked returns t with zeros at an index.
-func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
+// zeroAtIndex returns t with zeros at an index.
+func (s *steps) zeroAtIndex(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
 	made := s.CloneWith(t, shape.Preserve)
 	s.Check(s.C.IndexSetScalar(made, items, dtype.IntScalar(0)))
 	return made
@@ -283,8 +283,8 @@ func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor 
 func (s *steps) maskedSelectGradient(grad *tensor.Tensor, l like, mask *tensor.Tensor) *tensor.Tensor {
 	sizes, err := shape.Broadcast("backward", l.sizes(), mask.Sizes())
 	s.Check(err)
-	zeros := s.filled(0, l.dtype, l.device, sizes...)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.MaskedScatter(out, zeros, mask, grad) })
+	zeros := s.fullOf(0, l.dtype, l.device, sizes...)
+	return s.runOver(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.MaskedScatter(out, zeros, mask, grad) })
 }
 
 func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) *tensor.Tensor {
@@ -295,11 +295,11 @@ func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) 
 
 // gatherGradient adds the gradients of the gathered elements up; with sparse it returns a COO tensor with an entry for each of them.
 func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor, sparse bool) *tensor.Tensor {
-	if sparse && partsOf(grad) == nil && !transformed([]*tensor.Tensor{grad, index}) {
+	if sparse && partsOf(grad) == nil && !hasWrapper([]*tensor.Tensor{grad, index}) {
 		return s.gatheredEntries(grad, l, dim, index)
 	}
 	zeros := s.zerosOf(l)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.ScatterAdd(out, zeros, dim, index, grad) })
+	return s.runOver(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.ScatterAdd(out, zeros, dim, index, grad) })
 }
 
 // gatheredEntries returns the sparse gradient of gather.
@@ -309,29 +309,29 @@ func (s *steps) gatheredEntries(grad *tensor.Tensor, l like, dim int64, index *t
 	n, flat := index.Numel(), []int64{index.Numel()}
 	rows := make([]*tensor.Tensor, index.Dim())
 	for k, size := range index.Sizes() {
-		at := s.cast(index, dtype.Int64)
+		at := s.castTo(index, dtype.Int64)
 		if k != d {
 			line := make([]int64, index.Dim())
 			for i := range line {
 				line[i] = 1
 			}
 			line[k] = size
-			at = s.Expand(s.positions(index.Device(), line...), slices.Clone(index.Sizes())...)
+			at = s.Expand(s.arangeLike(index.Device(), line...), slices.Clone(index.Sizes())...)
 		}
 		rows[k] = s.Reshape(at, flat...)
 	}
-	indices := s.filled(0, dtype.Int64, index.Device(), 0, n)
+	indices := s.fullOf(0, dtype.Int64, index.Device(), 0, n)
 	if len(rows) > 0 {
 		indices = s.Stack(rows, 0)
 	}
 	return s.SparseCooTensorWith(indices, s.Reshape(grad, flat...), slices.Clone(l.sizes()), dtype.None, l.device, ops.NoBool)
 }
 
-// along is take_along_dim.
-func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor {
+// takeAlongDim is take_along_dim.
+func (s *steps) takeAlongDim(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor {
 	if dim.IsNone() {
 		all := []int64{-1}
-		indices = s.wrapped(indices, self.Numel())
+		indices = s.wrapNegative(indices, self.Numel())
 		return s.Gather(s.Reshape(self, all...), 0, s.Reshape(indices, all...))
 	}
 	if self.Dim() != indices.Dim() || self.Dim() == 0 {
@@ -343,7 +343,7 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	of[d], at[d] = 1, 1
 	sizes, err := shape.Broadcast("take_along_dim", of, at)
 	s.Check(err)
-	indices = s.wrapped(indices, self.Sizes()[d])
+	indices = s.wrapNegative(indices, self.Sizes()[d])
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
 		sizes := slices.Clone(sizes)
 		sizes[d] = t.Sizes()[d]
@@ -352,24 +352,24 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	return s.Gather(wide(self), int64(d), wide(indices))
 }
 
-// wrapped returns indices of n elements, with negative ones counted from the end.
-func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
+// wrapNegative returns indices of n elements, with negative ones counted from the end.
+func (s *steps) wrapNegative(indices *tensor.Tensor, n int64) *tensor.Tensor {
 	negative := func() *tensor.Tensor { return s.Lt(indices, s.int(0)) }
 	if backend.Known(indices) && !s.anyTrue(negative()) {
 		return indices
 	}
 	mask, above := negative(), s.add(indices, s.int(n))
-	return s.used(mask, s.used(above, s.Where(mask, above, indices)))
+	return s.releaseUsed(mask, s.releaseUsed(above, s.Where(mask, above, indices)))
 }
 
-// taken returns the gradient of the tensor that elements were taken from.
-func (s *steps) taken(grad, index *tensor.Tensor, l like) *tensor.Tensor {
+// takeGradient returns the gradient of the tensor that elements were taken from.
+func (s *steps) takeGradient(grad, index *tensor.Tensor, l like) *tensor.Tensor {
 	zeros := s.zerosOf(l)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Put(out, zeros, index, grad, true) })
+	return s.runOver(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Put(out, zeros, index, grad, true) })
 }
 
-// scattered returns the gradient of the source of a scatter, which is zero beyond the index.
-func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, sizes []int64) *tensor.Tensor {
+// scatterSourceGradient returns the gradient of the source of a scatter, which is zero beyond the index.
+func (s *steps) scatterSourceGradient(grad *tensor.Tensor, dim int64, index *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	taken := s.Gather(grad, dim, index)
 	if slices.Equal(taken.Sizes(), sizes) {
 		return taken
@@ -384,8 +384,8 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 	return s.ConstantPadNd(taken, pad, dtype.IntScalar(0))
 }
 
-// over returns the index of index_reduce as one of scatter_reduce.
-func (s *steps) over(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Tensor {
+// scatterIndex returns the index of index_reduce as one of scatter_reduce.
+func (s *steps) scatterIndex(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Tensor {
 	if len(sizes) == 0 {
 		return s.Reshape(index)
 	}
@@ -437,13 +437,13 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 }
 
 func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
-	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, dim, index, src.Sizes()) }
+	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scatterSourceGradient(t, dim, index, src.Sizes()) }
 	switch reduce {
 	case "sum":
 		return gather(grad)
 	case "prod":
 		zero := s.isZero(src)
-		zeros := gather(s.ScatterAdd(s.zerosLike(self), dim, index, s.cast(zero, self.DType())))
+		zeros := gather(s.ScatterAdd(s.zerosLike(self), dim, index, s.castTo(zero, self.DType())))
 		alone := s.LogicalAnd(zero, s.Eq(zeros, s.int(1)))
 		product := s.ScatterReduceWith(self, dim, index, s.MaskedFill(src, alone, s.int(1)), reduce, includeSelf)
 		others := s.div(gather(s.mul(grad, result)), s.MaskedFill(src, zero, s.int(1)))
@@ -453,21 +453,21 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 	}
 	ties := s.scatterTies(self, dim, index, src, result)
 	ties = gather(s.Where(s.isZero(ties), s.float(math.NaN()), ties)) // of a NaN, which is equal to nothing
-	ties = s.nonzero(ties, s.isZero(ties))                            // for elements without a position
+	ties = s.oneWhereZero(ties, s.isZero(ties))                       // for elements without a position
 	return s.div(s.Where(s.Eq(src, gather(result)), gather(grad), s.int(0)), ties)
 }
 
 // scatterCount returns how many values each mean is of.
 func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.Tensor, includeSelf bool) *tensor.Tensor {
-	start := s.filled(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
-	counts := s.ScatterAdd(start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...))
+	start := s.fullOf(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
+	counts := s.ScatterAdd(start, dim, index, s.fullOf(1, self.DType(), self.Device(), src.Sizes()...))
 	return s.MaskedFill(counts, s.isZero(counts), s.int(1))
 }
 
 // scatterTies returns how many values each extreme is shared by.
 func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *tensor.Tensor) *tensor.Tensor {
-	equal := s.Eq(src, s.scattered(result, dim, index, src.Sizes()))
-	return s.ScatterAdd(s.cast(s.Eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType()))
+	equal := s.Eq(src, s.scatterSourceGradient(result, dim, index, src.Sizes()))
+	return s.ScatterAdd(s.castTo(s.Eq(self, result), self.DType()), dim, index, s.castTo(equal, self.DType()))
 }
 
 // recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the initial
@@ -478,25 +478,25 @@ func recordSegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string,
 		since := numbers.Load()
 		result, err := dispatch.Composed().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
 		if err == nil {
-			named(since, name, result)
+			renameNodes(since, name, result)
 		}
 		return result, err
 	}
-	r, err := begin(c, "segment_reduce", name, nil, data)
+	r, err := beginCall(c, "segment_reduce", name, nil, data)
 	if err != nil {
 		return nil, err
 	}
-	data_, lengths_, offsets_ := r.save("data", data, r.wants(0)), r.save("lengths", lengths, r.wants(0)), r.save("offsets", offsets, r.wants(0))
+	data_, lengths_, offsets_ := r.saveOperand("data", data, r.needsGrad(0)), r.saveOperand("lengths", lengths, r.needsGrad(0)), r.saveOperand("offsets", offsets, r.needsGrad(0))
 	if r.err != nil {
-		r.drop()
+		r.releaseNode()
 		return nil, r.err
 	}
 	result, err := dispatch.Composed().SegmentReduce(r.c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
-	if !r.finish(err, result) {
+	if !r.setGradFns(err, result) {
 		return result, err
 	}
 	result_ := r.saveResult("result", result, 0, true)
-	if err := r.undo(result); err != nil {
+	if err := r.releaseResults(result); err != nil {
 		return nil, err
 	}
 	r.node.formula = func(s *steps, _ int) *tensor.Tensor {
@@ -521,13 +521,15 @@ func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Ten
 	number = s.Expand(number, data.Sizes()...)
 	around := make([]int64, 2*(data.Dim()-at)) // one position before the segments and one after them
 	around[len(around)-2], around[len(around)-1] = 1, 1
-	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, int64(at), number, data.Sizes()) }
+	gather := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.scatterSourceGradient(t, int64(at), number, data.Sizes())
+	}
 	padded := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.ConstantPadNd(t, around, dtype.IntScalar(0))
 	}
 	is := s.LogicalOr(s.Eq(data, gather(padded(result))), s.Isnan(data))
 	none := s.zerosLike(padded(grad))
-	ties := s.ScatterAdd(none, int64(at), number, s.cast(is, data.DType()))
+	ties := s.ScatterAdd(none, int64(at), number, s.castTo(is, data.DType()))
 	ties = s.MaskedFill(ties, s.isZero(ties), s.int(1)) // the initial value is the extreme of the segment
 	return s.Where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
 }

@@ -14,12 +14,12 @@ import (
 // of the Cholesky decomposition (2016), S. F. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions (2010), and
 // G. Golub, V. Pereyra, The differentiation of pseudo-inverses (1973).
 
-func (s *steps) triangular(a, b *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
+func (s *steps) solveTriangular(a, b *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
 	return s.LinalgSolveTriangularWith(a, b, upper, left, unit)
 }
 
-// solved returns the X of A X = B, whatever A is.
-func (s *steps) solved(a, b *tensor.Tensor, left bool) *tensor.Tensor {
+// solveAny returns the X of A X = B, whatever A is.
+func (s *steps) solveAny(a, b *tensor.Tensor, left bool) *tensor.Tensor {
 	x, info, err := s.C.LinalgSolveEx(nil, nil, a, b, left, false)
 	s.Track(info, nil)
 	return s.Track(x, err)
@@ -29,17 +29,17 @@ func (s *steps) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
 	return s.Diagonal(t, 0, -2, -1)
 }
 
-// column and row are a vector, or each of a batch, as matrices.
-func (s *steps) column(t *tensor.Tensor) *tensor.Tensor { return s.Unsqueeze(t, -1) }
-func (s *steps) row(t *tensor.Tensor) *tensor.Tensor    { return s.Unsqueeze(t, -2) }
+// asColumn and row are a vector, or each of a batch, as matrices.
+func (s *steps) asColumn(t *tensor.Tensor) *tensor.Tensor { return s.Unsqueeze(t, -1) }
+func (s *steps) asRow(t *tensor.Tensor) *tensor.Tensor    { return s.Unsqueeze(t, -2) }
 
 // onDiagonal returns matrices that are zero off the diagonal.
 func (s *steps) onDiagonal(t *tensor.Tensor) *tensor.Tensor {
 	return s.DiagEmbed(t, 0, -2, -1)
 }
 
-// plus returns a sum of which parts may be missing.
-func (s *steps) plus(a, b *tensor.Tensor) *tensor.Tensor {
+// addOptional returns a sum of which parts may be missing.
+func (s *steps) addOptional(a, b *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case a == nil:
 		return b
@@ -49,18 +49,18 @@ func (s *steps) plus(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.add(a, b)
 }
 
-// firsts returns the part of t before position n along dim, and rest the part from n on.
-func (s *steps) firsts(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
+// narrowBefore returns the part of t before position n along dim, and rest the part from n on.
+func (s *steps) narrowBefore(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	return s.Narrow(t, dim, 0, n)
 }
 
-func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
+func (s *steps) narrowFrom(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	size := t.Sizes()[int64(t.Dim())+dim]
 	return s.Narrow(t, dim, n, size-n)
 }
 
-// has reports whether result i has a gradient; check it before an undefined one is replaced by zeros.
-func (s *steps) has(i int) bool { return s.given[i] != nil }
+// hasGrad reports whether result i has a gradient; check it before an undefined one is replaced by zeros.
+func (s *steps) hasGrad(i int) bool { return s.given[i] != nil }
 
 // choleskyGradient returns that of A = L L^H.
 func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Tensor {
@@ -68,10 +68,10 @@ func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Ten
 		grad, l = s.adjointOf(grad), s.adjointOf(l)
 	}
 	inner := s.lowerOver(s.Matmul(s.adjointOf(l), grad))
-	inner = s.used(inner, s.aside(func(s *steps) *tensor.Tensor { return s.add(inner, s.adjointOf(s.Tril(inner, -1))) }))
+	inner = s.releaseUsed(inner, s.evaluateSeparately(func(s *steps) *tensor.Tensor { return s.add(inner, s.adjointOf(s.Tril(inner, -1))) }))
 	inner = s.binary('*', inner, s.float(0.5), left)
-	inner = s.used(inner, s.triangular(l, inner, false, false, false))
-	return s.used(inner, s.triangular(s.adjointOf(l), inner, true, true, false))
+	inner = s.releaseUsed(inner, s.solveTriangular(l, inner, false, false, false))
+	return s.releaseUsed(inner, s.solveTriangular(s.adjointOf(l), inner, true, true, false))
 }
 
 // luFactorGradient returns that of A = P L U, of which wide and tall matrices have a part that is not square.
@@ -79,27 +79,27 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 	m, n := shape.Matrix(lu.Sizes())
 	k := min(m, n)
 	p := s.permutationOf(lu, pivots, m)
-	square := s.firsts(s.firsts(lu, -2, k), -1, k)
+	square := s.narrowBefore(s.narrowBefore(lu, -2, k), -1, k)
 	lower := s.add(s.Tril(square, -1), s.EyeWith(k, lu.DType(), tensor.NoLayout, lu.Device()))
 	upper := s.Triu(square, 0)
-	corner := s.firsts(s.firsts(grad, -2, k), -1, k)
+	corner := s.narrowBefore(s.narrowBefore(grad, -2, k), -1, k)
 	inner := s.Matmul(s.adjointOf(lower), s.Tril(corner, -1))
 	outer := s.Matmul(s.Triu(corner, 0), s.adjointOf(upper))
 	back := func(inner *tensor.Tensor) *tensor.Tensor {
-		inner = s.triangular(s.adjointOf(upper), inner, false, false, false)
-		return s.triangular(s.adjointOf(lower), inner, true, true, true)
+		inner = s.solveTriangular(s.adjointOf(upper), inner, false, false, false)
+		return s.solveTriangular(s.adjointOf(lower), inner, true, true, true)
 	}
 	switch {
 	case m < n:
-		side := s.rest(grad, -1, k)
-		inner = s.sub(inner, s.Matmul(side, s.adjointOf(s.rest(lu, -1, k))))
+		side := s.narrowFrom(grad, -1, k)
+		inner = s.sub(inner, s.Matmul(side, s.adjointOf(s.narrowFrom(lu, -1, k))))
 		made := back(s.add(s.Tril(inner, -1), s.Triu(outer, 0)))
-		return s.Matmul(p, s.Cat([]*tensor.Tensor{made, s.triangular(s.adjointOf(lower), side, true, true, true)}, -1))
+		return s.Matmul(p, s.Cat([]*tensor.Tensor{made, s.solveTriangular(s.adjointOf(lower), side, true, true, true)}, -1))
 	case m > n:
-		below := s.rest(grad, -2, k)
-		outer = s.sub(outer, s.Matmul(s.adjointOf(s.rest(lu, -2, k)), below))
+		below := s.narrowFrom(grad, -2, k)
+		outer = s.sub(outer, s.Matmul(s.adjointOf(s.narrowFrom(lu, -2, k)), below))
 		made := back(s.add(s.Tril(inner, -1), s.Triu(outer, 0)))
-		return s.Matmul(p, s.Cat([]*tensor.Tensor{made, s.triangular(s.adjointOf(upper), below, false, false, false)}, -2))
+		return s.Matmul(p, s.Cat([]*tensor.Tensor{made, s.solveTriangular(s.adjointOf(upper), below, false, false, false)}, -2))
 	}
 	return s.Matmul(p, back(s.add(s.Tril(inner, -1), s.Triu(outer, 0))))
 }
@@ -141,23 +141,23 @@ func (s *steps) solveGradientOfB(grad, a, x *tensor.Tensor, left bool) *tensor.T
 func (s *steps) solveGradientOfA(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
 	solved := s.solvedBack(grad, a, x, left)
 	if x.Dim() < a.Dim() {
-		x = s.column(x)
+		x = s.asColumn(x)
 	}
-	return s.negOver(s.outward(solved, x, left))
+	return s.negOver(s.outerProduct(solved, x, left))
 }
 
 // solvedBack returns the gradient of B as matrices, of which that of A is made too.
 func (s *steps) solvedBack(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
-	return s.once(func() []*tensor.Tensor {
+	return s.evaluateOnce(func() []*tensor.Tensor {
 		if x.Dim() < a.Dim() {
-			grad = s.column(grad)
+			grad = s.asColumn(grad)
 		}
-		return []*tensor.Tensor{s.solved(s.adjointOf(a), grad, left)}
+		return []*tensor.Tensor{s.solveAny(s.adjointOf(a), grad, left)}
 	})[0]
 }
 
-// outward returns the product of gradients and solutions that is like A.
-func (s *steps) outward(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
+// outerProduct returns the product of gradients and solutions that is like A.
+func (s *steps) outerProduct(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
 	if left {
 		return s.Matmul(grad, s.adjointOf(x))
 	}
@@ -167,15 +167,15 @@ func (s *steps) outward(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
 func (s *steps) inverseGradient(grad, inverse *tensor.Tensor) *tensor.Tensor {
 	turned := s.adjointOf(inverse)
 	inner := s.Matmul(turned, grad)
-	return s.negOver(s.used(inner, s.Matmul(inner, turned)))
+	return s.negOver(s.releaseUsed(inner, s.Matmul(inner, turned)))
 }
 
 func (s *steps) triangularGradientOfB(grad, a *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
-	return s.triangular(s.adjointOf(a), grad, !upper, left, unit)
+	return s.solveTriangular(s.adjointOf(a), grad, !upper, left, unit)
 }
 
 func (s *steps) triangularGradientOfA(grad, a, x *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
-	made := s.Neg(s.outward(s.triangularGradientOfB(grad, a, upper, left, unit), x, left))
+	made := s.Neg(s.outerProduct(s.triangularGradientOfB(grad, a, upper, left, unit), x, left))
 	diagonal := int64(0)
 	if unit {
 		diagonal = 1
@@ -198,10 +198,10 @@ func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, m
 	if m >= n {
 		return s.squareQR(hasQ, hasR, gradQ, gradR, q, r)
 	}
-	right := s.rest(gradR, -1, m)
-	y := s.Matmul(q, s.rest(r, -1, m))
+	right := s.narrowFrom(gradR, -1, m)
+	y := s.Matmul(q, s.narrowFrom(r, -1, m))
 	gradQ = s.add(gradQ, s.Matmul(y, s.adjointOf(right)))
-	left := s.squareQR(true, hasR, gradQ, s.firsts(gradR, -1, m), q, s.firsts(r, -1, m))
+	left := s.squareQR(true, hasR, gradQ, s.narrowBefore(gradR, -1, m), q, s.narrowBefore(r, -1, m))
 	return s.Cat([]*tensor.Tensor{left, s.Matmul(q, right)}, -1)
 }
 
@@ -212,20 +212,20 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 	}
 	if hasQ {
 		made = gradQ
-		inner = s.plus(inner, s.Neg(s.Matmul(s.adjointOf(q), gradQ)))
+		inner = s.addOptional(inner, s.Neg(s.Matmul(s.adjointOf(q), gradQ)))
 	}
 	inner = s.Triu(inner, 0)
 	inner = s.add(inner, s.adjointOf(s.Triu(inner, 1)))
 	// Of the diagonal, the real part counts.
 	if inner.DType().IsComplex() {
-		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.Imag(s.diagonalOf(inner)), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
+		inner = s.sub(inner, s.onDiagonal(s.mul(s.castTo(s.Imag(s.diagonalOf(inner)), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
 	}
-	made = s.plus(made, s.Matmul(q, inner))
-	return s.triangular(s.adjointOf(r), made, false, false, false)
+	made = s.addOptional(made, s.Matmul(q, inner))
+	return s.solveTriangular(s.adjointOf(r), made, false, false, false)
 }
 
-// reflections returns the vectors v of reflections 1 - tau v v^H, in columns.
-func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
+// reflectionVectors returns the vectors v of reflections 1 - tau v v^H, in columns.
+func (s *steps) reflectionVectors(input *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
 	return s.add(s.Tril(input, -1), s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device()))
 }
@@ -236,19 +236,19 @@ func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
 	ones := s.EyeMWith(m, n, input.DType(), tensor.NoLayout, input.Device())
 	ones = s.Expand(ones, slices.Clone(input.Sizes())...)
-	return s.reflected(s.reflections(input), tau, s.add(ones, s.Triu(s.Tril(input, -1), 0)), false)
+	return s.applyReflections(s.reflectionVectors(input), tau, s.add(ones, s.Triu(s.Tril(input, -1), 0)), false)
 }
 
 // reflectedOf multiplies other by a product of reflections.
 func (s *steps) reflectedOf(input, tau, other *tensor.Tensor, left, adjoint bool) *tensor.Tensor {
-	v := s.reflections(input)
+	v := s.reflectionVectors(input)
 	if left {
-		return s.reflected(v, tau, other, adjoint)
+		return s.applyReflections(v, tau, other, adjoint)
 	}
-	return s.adjointOf(s.reflected(v, tau, s.adjointOf(other), !adjoint))
+	return s.adjointOf(s.applyReflections(v, tau, s.adjointOf(other), !adjoint))
 }
 
-func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Tensor {
+func (s *steps) applyReflections(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Tensor {
 	count := tau.Sizes()[tau.Dim()-1]
 	if adjoint {
 		tau = s.conj(tau)
@@ -258,14 +258,14 @@ func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Te
 			i = count - 1 - i
 		}
 		column := s.Narrow(v, -1, i, 1)
-		scale := s.column(s.Narrow(tau, -1, i, 1))
+		scale := s.asColumn(s.Narrow(tau, -1, i, 1))
 		other = s.sub(other, s.Matmul(s.mul(column, scale), s.Matmul(s.adjointOf(column), other)))
 	}
 	return other
 }
 
-// hermitian returns the nearest Hermitian matrix to t.
-func (s *steps) hermitian(t *tensor.Tensor) *tensor.Tensor {
+// hermitianPart returns the nearest Hermitian matrix to t.
+func (s *steps) hermitianPart(t *tensor.Tensor) *tensor.Tensor {
 	return s.mul(s.add(t, s.adjointOf(t)), s.float(0.5))
 }
 
@@ -276,31 +276,31 @@ func (s *steps) lyapunovGradient(grad, h, x *tensor.Tensor) *tensor.Tensor {
 
 // matrixSqrthGradient returns that of S S = A.
 func (s *steps) matrixSqrthGradient(grad, root *tensor.Tensor) *tensor.Tensor {
-	return s.Lyapunov(root, s.hermitian(grad))
+	return s.Lyapunov(root, s.hermitianPart(grad))
 }
 
 // polarGradient returns the gradient of A = U H, where H H = A^H A. It does not use singular vectors, so that singular values may be equal.
 func (s *steps) polarGradient(hasU, hasH bool, gradU, gradH, a, u, h *tensor.Tensor) *tensor.Tensor {
 	var made, inner *tensor.Tensor
 	if hasU {
-		made = s.solved(h, gradU, false)
+		made = s.solveAny(h, gradU, false)
 		inner = s.Neg(s.Matmul(s.adjointOf(u), made))
 	}
 	if hasH {
-		inner = s.plus(inner, gradH)
+		inner = s.addOptional(inner, gradH)
 	}
-	return s.plus(made, s.Matmul(a, s.mul(s.Lyapunov(h, s.hermitian(inner)), s.int(2))))
+	return s.addOptional(made, s.Matmul(a, s.mul(s.Lyapunov(h, s.hermitianPart(inner)), s.int(2))))
 }
 
-// apart returns the differences of a vector's elements, row by column, with ones on the diagonal.
-func (s *steps) apart(values *tensor.Tensor) *tensor.Tensor {
-	differences := s.sub(s.row(values), s.column(values))
+// pairwiseDifferences returns the differences of a vector's elements, row by column, with ones on the diagonal.
+func (s *steps) pairwiseDifferences(values *tensor.Tensor) *tensor.Tensor {
+	differences := s.sub(s.asRow(values), s.asColumn(values))
 	n := values.Sizes()[values.Dim()-1]
 	return s.add(differences, s.EyeWith(n, values.DType(), tensor.NoLayout, values.Device()))
 }
 
-// emptied returns t with a diagonal of zeros.
-func (s *steps) emptied(t *tensor.Tensor) *tensor.Tensor {
+// zeroDiagonal returns t with a diagonal of zeros.
+func (s *steps) zeroDiagonal(t *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.Tril(t, -1), s.Triu(t, 1))
 }
 
@@ -310,7 +310,7 @@ func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
 	var diagonal *tensor.Tensor
 	for _, t := range along {
 		if t != nil {
-			diagonal = s.plus(diagonal, s.diagonalOf(t))
+			diagonal = s.addOptional(diagonal, s.diagonalOf(t))
 		}
 	}
 	if !diagonal.DType().IsComplex() || !backend.Known(diagonal) {
@@ -329,11 +329,11 @@ func (s *steps) eighGradient(hasValues, hasVectors bool, gradValues, gradVectors
 		along := s.Matmul(s.adjointOf(vectors), gradVectors)
 		s.checkPhases("linalg_eigh", along)
 		turn := s.div(s.sub(along, s.adjointOf(along)), s.int(2))
-		inner = s.emptied(s.div(turn, s.apart(values)))
+		inner = s.zeroDiagonal(s.div(turn, s.pairwiseDifferences(values)))
 	}
 	if hasValues {
 		if inner == nil {
-			return s.Matmul(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors))
+			return s.Matmul(s.mul(vectors, s.asRow(gradValues)), s.adjointOf(vectors))
 		}
 		inner = s.add(inner, s.onDiagonal(gradValues))
 	}
@@ -347,14 +347,14 @@ func (s *steps) eigGradient(hasValues, hasVectors, complexes bool, gradValues, g
 	if hasVectors {
 		along := s.Matmul(turned, gradVectors)
 		s.checkPhases("linalg_eig", along)
-		scale := s.cast(s.real(s.diagonalOf(along)), along.DType())
-		along = s.sub(along, s.Matmul(turned, s.mul(vectors, s.row(scale))))
-		inner = s.emptied(s.div(along, s.apart(s.conj(values))))
+		scale := s.castTo(s.real(s.diagonalOf(along)), along.DType())
+		along = s.sub(along, s.Matmul(turned, s.mul(vectors, s.asRow(scale))))
+		inner = s.zeroDiagonal(s.div(along, s.pairwiseDifferences(s.conj(values))))
 	}
 	if hasValues {
-		inner = s.plus(inner, s.onDiagonal(gradValues))
+		inner = s.addOptional(inner, s.onDiagonal(gradValues))
 	}
-	made := s.solved(turned, s.Matmul(inner, turned), true)
+	made := s.solveAny(turned, s.Matmul(inner, turned), true)
 	if complexes {
 		return made
 	}
@@ -366,39 +366,39 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 	m, _ := shape.Matrix(u.Sizes())
 	_, n := shape.Matrix(vh.Sizes())
 	k := values.Sizes()[values.Dim()-1]
-	u, vh = s.firsts(u, -1, k), s.firsts(vh, -2, k)
+	u, vh = s.narrowBefore(u, -1, k), s.narrowBefore(vh, -2, k)
 	if !hasU && !hasVh {
-		return s.Matmul(s.mul(u, s.row(gradS)), vh)
+		return s.Matmul(s.mul(u, s.asRow(gradS)), vh)
 	}
-	squares := s.apart(s.mul(values, values))
+	squares := s.pairwiseDifferences(s.mul(values, values))
 	var inner, left, right, across *tensor.Tensor
 	if hasS {
 		inner = s.onDiagonal(gradS)
 	}
 	skew := func(t *tensor.Tensor) *tensor.Tensor { return s.sub(t, s.adjointOf(t)) }
 	if hasU {
-		gradU = s.firsts(gradU, -1, k)
+		gradU = s.narrowBefore(gradU, -1, k)
 		left = s.Matmul(s.adjointOf(u), gradU)
 		turn := skew(left)
-		inner = s.plus(inner, s.mul(s.emptied(s.div(turn, squares)), s.row(values)))
+		inner = s.addOptional(inner, s.mul(s.zeroDiagonal(s.div(turn, squares)), s.asRow(values)))
 		if turn.DType().IsComplex() {
 			inner = s.add(inner, s.onDiagonal(s.div(s.diagonalOf(turn), s.mul(values, s.int(2)))))
 		}
 	}
 	if hasVh {
-		gradVh = s.firsts(gradVh, -2, k)
+		gradVh = s.narrowBefore(gradVh, -2, k)
 		right = s.Matmul(gradVh, s.adjointOf(vh))
 		across = s.adjointOf(right)
-		inner = s.plus(inner, s.mul(s.column(values), s.emptied(s.div(skew(across), squares))))
+		inner = s.addOptional(inner, s.mul(s.asColumn(values), s.zeroDiagonal(s.div(skew(across), squares))))
 	}
 	s.checkPhases("svd", left, across)
 	made := s.Matmul(u, inner)
 	if hasU && m > k {
-		made = s.add(made, s.div(s.sub(gradU, s.Matmul(u, left)), s.row(values)))
+		made = s.add(made, s.div(s.sub(gradU, s.Matmul(u, left)), s.asRow(values)))
 	}
 	made = s.Matmul(made, vh)
 	if hasVh && n > k {
-		made = s.add(made, s.Matmul(u, s.div(s.sub(gradVh, s.Matmul(right, vh)), s.column(values))))
+		made = s.add(made, s.Matmul(u, s.div(s.sub(gradVh, s.Matmul(right, vh)), s.asColumn(values))))
 	}
 	return made
 }
@@ -437,14 +437,14 @@ func (s *steps) pinvGradient(grad, p, a *tensor.Tensor) *tensor.Tensor {
 // are smallest for the solution, depend on A and B alone.
 func (s *steps) lstsqGradientOfA(hasX, hasRest bool, gradX, gradRest, a, b, x *tensor.Tensor) *tensor.Tensor {
 	if x.Dim() < a.Dim() {
-		gradX, b, x = s.column(gradX), s.column(b), s.column(x)
+		gradX, b, x = s.asColumn(gradX), s.asColumn(b), s.asColumn(x)
 	}
 	var made *tensor.Tensor
 	if hasX {
 		made = s.pinvGradient(s.Matmul(gradX, s.adjointOf(b)), s.LinalgPinv(a), a)
 	}
 	if hasRest && gradRest.Numel() > 0 {
-		made = s.plus(made, s.Matmul(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
+		made = s.addOptional(made, s.Matmul(s.restGradient(gradRest, a, b, x), s.adjointOf(x)))
 	}
 	return made
 }
@@ -452,14 +452,14 @@ func (s *steps) lstsqGradientOfA(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *tensor.Tensor) *tensor.Tensor {
 	vector := x.Dim() < a.Dim()
 	if vector {
-		gradX, b, x = s.column(gradX), s.column(b), s.column(x)
+		gradX, b, x = s.asColumn(gradX), s.asColumn(b), s.asColumn(x)
 	}
 	var made *tensor.Tensor
 	if hasX {
 		made = s.Matmul(s.adjointOf(s.LinalgPinv(a)), gradX)
 	}
 	if hasRest && gradRest.Numel() > 0 {
-		made = s.plus(made, s.Neg(s.restGradient(gradRest, a, b, x)))
+		made = s.addOptional(made, s.Neg(s.restGradient(gradRest, a, b, x)))
 	}
 	if vector && made != nil {
 		return s.SqueezeDim(made, -1)
@@ -469,7 +469,7 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 
 // restGradient returns that of the squares of A X - B, in A X.
 func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
-	return s.mul(s.sub(s.Matmul(a, x), b), s.mul(s.row(grad), s.int(2)))
+	return s.mul(s.sub(s.Matmul(a, x), b), s.mul(s.asRow(grad), s.int(2)))
 }
 
 // matrixExpGradient returns a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
@@ -478,7 +478,7 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	turned := s.adjointOf(self)
 	blocks := s.Cat([]*tensor.Tensor{s.Cat([]*tensor.Tensor{turned, grad}, -1), s.Cat([]*tensor.Tensor{s.zerosLike(turned), turned}, -1)}, -2)
 	made := s.LinalgMatrixExp(blocks)
-	return s.rest(s.firsts(made, -2, n), -1, n)
+	return s.narrowFrom(s.narrowBefore(made, -2, n), -1, n)
 }
 
 // lobpcgGradient returns that of some eigenvalues and eigenvectors, in whose directions the others have a part too. The matrix is Hermitian, and so
@@ -489,10 +489,10 @@ func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVecto
 	}
 	var made *tensor.Tensor
 	if hasVectors {
-		all, every, err := s.C.LinalgEigh(nil, nil, s.hermitian(a), "L")
+		all, every, err := s.C.LinalgEigh(nil, nil, s.hermitianPart(a), "L")
 		all, every = s.Track(all, err), s.Track(every, nil)
 		inner := s.Matmul(s.adjointOf(every), gradVectors)
-		apart := s.sub(s.row(values), s.column(all))
+		apart := s.sub(s.asRow(values), s.asColumn(all))
 		// A vector's own part, of which there is no change, is the one whose eigenvalue is nearest.
 		nearest := s.Argmin(s.Abs(apart), -2, true)
 		put := func(t *tensor.Tensor, v int64) *tensor.Tensor {
@@ -501,7 +501,7 @@ func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVecto
 		made = s.Matmul(s.Matmul(every, s.div(put(inner, 0), put(apart, 1))), s.adjointOf(vectors))
 	}
 	if hasValues {
-		made = s.plus(made, s.Matmul(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors)))
+		made = s.addOptional(made, s.Matmul(s.mul(vectors, s.asRow(gradValues)), s.adjointOf(vectors)))
 	}
-	return s.hermitian(made)
+	return s.hermitianPart(made)
 }

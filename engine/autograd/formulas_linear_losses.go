@@ -10,32 +10,32 @@ import (
 // linearLossesGradient returns the gradient of operand i of the cross entropy of a linear layer's output, which is recomputed for a limited number of
 // rows at a time.
 func (s *steps) linearLossesGradient(grad, self, linear, target, bias, weight *tensor.Tensor, left, rows, i int64) *tensor.Tensor {
-	return s.once(func() []*tensor.Tensor {
+	return s.evaluateOnce(func() []*tensor.Tensor {
 		l := linearLosses{grad: grad, self: self, linear: linear, target: target, bias: bias, weight: weight, left: left}
 		var ofSelf, ofTarget []*tensor.Tensor // of the parts
 		var ofLinear, ofBias *tensor.Tensor
 		for n := self.Sizes()[0]; l.at < n || l.at == 0; l.at += rows {
 			l.rows = min(rows, n-l.at)
-			of := s.aside(l.ofLogits)
-			if s.wants(0) {
+			of := s.evaluateSeparately(l.ofLogits)
+			if s.needsGrad(0) {
 				ofSelf = append(ofSelf, s.Matmul(of, linear))
 			}
-			if s.wants(1) {
-				ofLinear = s.summed(ofLinear, s.aside(func(s *steps) *tensor.Tensor {
-					return s.cast(s.Matmul(s.Transpose(of, 0, 1), l.part(s, self)), self.DType().Compute())
+			if s.needsGrad(1) {
+				ofLinear = s.addAndRelease(ofLinear, s.evaluateSeparately(func(s *steps) *tensor.Tensor {
+					return s.castTo(s.Matmul(s.Transpose(of, 0, 1), l.narrowRows(s, self)), self.DType().Compute())
 				}))
 			}
-			if s.wants(2) {
-				ofTarget = append(ofTarget, s.aside(l.ofTarget))
+			if s.needsGrad(2) {
+				ofTarget = append(ofTarget, s.evaluateSeparately(l.ofTarget))
 			}
-			if s.wants(3) {
-				ofBias = s.summed(ofBias, s.SumWith(of, []int64{0}, false, self.DType().Compute()))
+			if s.needsGrad(3) {
+				ofBias = s.addAndRelease(ofBias, s.SumWith(of, []int64{0}, false, self.DType().Compute()))
 			}
 			s.Drop(of)
 		}
 		for _, t := range []**tensor.Tensor{&ofLinear, &ofBias} {
 			if *t != nil {
-				*t = s.cast(*t, self.DType())
+				*t = s.castTo(*t, self.DType())
 			}
 		}
 		return []*tensor.Tensor{s.endToEnd(ofSelf), ofLinear, s.endToEnd(ofTarget), ofBias}
@@ -50,8 +50,8 @@ func (s *steps) endToEnd(parts []*tensor.Tensor) *tensor.Tensor {
 	return s.Cat(parts, 0)
 }
 
-// summed adds t to before and releases both.
-func (s *steps) summed(before, t *tensor.Tensor) *tensor.Tensor {
+// addAndRelease adds t to before and releases both.
+func (s *steps) addAndRelease(before, t *tensor.Tensor) *tensor.Tensor {
 	if before == nil {
 		return t
 	}
@@ -67,24 +67,24 @@ type linearLosses struct {
 	left, at, rows                           int64
 }
 
-func (l *linearLosses) part(s *steps, t *tensor.Tensor) *tensor.Tensor {
+func (l *linearLosses) narrowRows(s *steps, t *tensor.Tensor) *tensor.Tensor {
 	return s.Narrow(t, 0, l.at, l.rows)
 }
 
-// given returns the gradient of the losses, as a column.
-func (l *linearLosses) given(s *steps) *tensor.Tensor {
-	return s.Unsqueeze(l.part(s, l.grad), 1)
+// lossGradient returns the gradient of the losses, as a column.
+func (l *linearLosses) lossGradient(s *steps) *tensor.Tensor {
+	return s.Unsqueeze(l.narrowRows(s, l.grad), 1)
 }
 
-// logs returns the logarithms of the probabilities of classes.
-func (l *linearLosses) logs(s *steps) *tensor.Tensor {
-	logits := s.NnLinear(l.part(s, l.self), l.linear, l.bias)
+// logProbabilities returns the logarithms of the probabilities of classes.
+func (l *linearLosses) logProbabilities(s *steps) *tensor.Tensor {
+	logits := s.NnLinear(l.narrowRows(s, l.self), l.linear, l.bias)
 	return s.LogSoftmax(logits, 1, dtype.None)
 }
 
 // ofLogits returns the gradient of the logits: probabilities less those of the target.
 func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
-	g, t, likely := l.given(s), l.part(s, l.target), s.Exp(l.logs(s))
+	g, t, likely := l.lossGradient(s), l.narrowRows(s, l.target), s.Exp(l.logProbabilities(s))
 	if slices.Equal(l.target.Sizes(), []int64{l.self.Sizes()[0], l.linear.Sizes()[0]}) {
 		if l.weight != nil {
 			t = s.mul(t, l.weight)
@@ -102,7 +102,7 @@ func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
 
 // ofTarget returns the gradient of probabilities.
 func (l *linearLosses) ofTarget(s *steps) *tensor.Tensor {
-	of := s.Neg(s.mul(l.logs(s), l.given(s)))
+	of := s.Neg(s.mul(l.logProbabilities(s), l.lossGradient(s)))
 	if l.weight != nil {
 		of = s.mul(of, l.weight)
 	}

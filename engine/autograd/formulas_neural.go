@@ -11,11 +11,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-func (s *steps) infinity() float64               { return math.Inf(1) }
+func (s *steps) positiveInfinity() float64       { return math.Inf(1) }
 func (s *steps) numberOf(v dtype.Scalar) float64 { return v.Float() }
 
-// stored returns v rounded to the dtype of t: forward kernels that compare elements with a rounded limit have gradients with that limit.
-func (s *steps) stored(v float64, t *tensor.Tensor) float64 {
+// roundToDtype returns v rounded to the dtype of t: forward kernels that compare elements with a rounded limit have gradients with that limit.
+func (s *steps) roundToDtype(v float64, t *tensor.Tensor) float64 {
 	return tensor.Rounded(t.DType(), dtype.FloatScalar(v)).Float()
 }
 
@@ -62,17 +62,17 @@ func (s *steps) softmaxSlope(given, result *tensor.Tensor, dim int64, logarithm 
 	return s.mul(result, s.sub(given, s.sumOver(s.mul(given, result), dim)))
 }
 
-// uphill returns grad, the gradient of an activation with a slope below 0. As in PyTorch, the in-place form computes it from the result and returns
+// checkInplaceSlope returns grad, the gradient of an activation with a slope below 0. As in PyTorch, the in-place form computes it from the result and returns
 // an error for a negative slope, where the result does not determine it.
-func (s *steps) uphill(grad *tensor.Tensor, slope float64, inPlace bool) *tensor.Tensor {
+func (s *steps) checkInplaceSlope(grad *tensor.Tensor, slope float64, inPlace bool) *tensor.Tensor {
 	if inPlace && !(slope >= 0) {
 		s.Check(status.Runtimef("In-place backward calculation is triggered with a negative slope, %v, which is not supported; call out-of-place version instead", slope))
 	}
 	return grad
 }
 
-// touched returns grad. With create_graph, the result also depends on t in the graph, with a gradient of zero.
-func (s *steps) touched(grad, t *tensor.Tensor) *tensor.Tensor {
+// dependOn returns grad. With create_graph, the result also depends on t in the graph, with a gradient of zero.
+func (s *steps) dependOn(grad, t *tensor.Tensor) *tensor.Tensor {
 	if !s.record {
 		return grad
 	}
@@ -85,7 +85,7 @@ func (s *steps) padGradient(grad, self *tensor.Tensor, pad []int64, mode string)
 	if mode == "circular" {
 		return made
 	}
-	return s.touched(made, self)
+	return s.dependOn(made, self)
 }
 
 // channelUnshuffle puts channels back that are taken from each of several groups in turn.
@@ -95,17 +95,17 @@ func (s *steps) channelUnshuffle(t *tensor.Tensor, groups int64) *tensor.Tensor 
 
 // embeddingGradient sums the gradients of rows at their indices; the row of padding gets none.
 func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, padding int64, byFrequency, sparse bool) *tensor.Tensor {
-	at := s.cast(s.Reshape(indices, -1), dtype.Int64)
+	at := s.castTo(s.Reshape(indices, -1), dtype.Int64)
 	rows := s.Reshape(grad, at.Numel(), sizes[1])
 	if byFrequency {
-		counts := s.filled(0, grad.DType().Compute(), grad.Device(), sizes[0])
-		ones := s.filled(1, grad.DType().Compute(), grad.Device(), at.Numel())
+		counts := s.fullOf(0, grad.DType().Compute(), grad.Device(), sizes[0])
+		ones := s.fullOf(1, grad.DType().Compute(), grad.Device(), at.Numel())
 		counts = s.IndexAddWith(counts, 0, at, ones, one)
-		rows = s.cast(s.div(rows, s.Unsqueeze(s.IndexSelect(counts, 0, at), 1)), grad.DType())
+		rows = s.castTo(s.div(rows, s.Unsqueeze(s.IndexSelect(counts, 0, at), 1)), grad.DType())
 	}
-	if !sparse || transformed([]*tensor.Tensor{grad, indices}) {
-		rows = s.only(rows, s.Unsqueeze(s.Ne(at, s.int(padding)), 1))
-		return s.IndexAddWith(s.filled(0, grad.DType(), grad.Device(), sizes...), 0, at, rows, one)
+	if !sparse || hasWrapper([]*tensor.Tensor{grad, indices}) {
+		rows = s.zeroUnless(rows, s.Unsqueeze(s.Ne(at, s.int(padding)), 1))
+		return s.IndexAddWith(s.fullOf(0, grad.DType(), grad.Device(), sizes...), 0, at, rows, one)
 	}
 	if padding >= 0 {
 		kept := s.Reshape(s.Nonzero(s.Ne(at, s.int(padding))), -1)
@@ -117,22 +117,22 @@ func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, p
 // bagGradient returns the gradient of the matrix whose rows are added up in bags.
 func (s *steps) bagGradient(grad, crow, col, values *tensor.Tensor, sizes []int64, byFrequency, sparse bool) *tensor.Tensor {
 	if byFrequency {
-		counts := s.filled(0, grad.DType(), grad.Device(), sizes[0])
-		ones := s.filled(1, grad.DType(), grad.Device(), col.Numel())
+		counts := s.fullOf(0, grad.DType(), grad.Device(), sizes[0])
+		ones := s.fullOf(1, grad.DType(), grad.Device(), col.Numel())
 		counts = s.IndexAddWith(counts, 0, col, ones, one)
 		if values == nil {
 			values = ones
 		}
 		values = s.div(values, s.IndexSelect(counts, 0, col))
 	}
-	if !sparse || transformed([]*tensor.Tensor{grad, col, values}) {
+	if !sparse || hasWrapper([]*tensor.Tensor{grad, col, values}) {
 		return s.csrDenseGradient(grad, crow, col, values, sizes)
 	}
-	rows := s.pick(grad, s.repeated(s.lengths(crow)))
+	rows := s.selectRows(grad, s.repeatByCounts(s.rowCounts(crow)))
 	if values != nil {
 		rows = s.mul(rows, s.Unsqueeze(values, 1))
 	}
-	at := s.Unsqueeze(s.cast(col, dtype.Int64), 0)
+	at := s.Unsqueeze(s.castTo(col, dtype.Int64), 0)
 	return s.SparseCooTensorWith(at, rows, sizes, dtype.None, grad.Device(), ops.NoBool)
 }
 
@@ -172,5 +172,5 @@ func (s *steps) channelSums(grad, weight *tensor.Tensor) *tensor.Tensor {
 	if weight.Numel() == 0 {
 		return sums
 	}
-	return s.touched(sums, s.Narrow(s.Reshape(weight, -1), 0, 0, 1))
+	return s.dependOn(sums, s.Narrow(s.Reshape(weight, -1), 0, 0, 1))
 }

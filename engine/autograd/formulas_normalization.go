@@ -6,19 +6,19 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// wants reports whether the gradient of operand i of the node leads anywhere.
-func (s *steps) wants(i int) bool { return s.node.edges[i].Node != nil }
+// needsGrad reports whether the gradient of operand i of the node leads anywhere.
+func (s *steps) needsGrad(i int) bool { return s.node.edges[i].Node != nil }
 
 // groupsGradient returns the gradient of operand i of a normalization of groups: of self, weight or bias.
 func (s *steps) groupsGradient(grad, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool, i int64) *tensor.Tensor {
-	return s.once(func() []*tensor.Tensor {
+	return s.evaluateOnce(func() []*tensor.Tensor {
 		if !s.record {
-			of, ofWeight, ofBias, err := s.C.NnNormalizeGroupsGradient(grad, self, mean, rstd, weight, examples, groups, channels, centred, s.wants(0), s.wants(1) || s.wants(2))
+			of, ofWeight, ofBias, err := s.C.NnNormalizeGroupsGradient(grad, self, mean, rstd, weight, examples, groups, channels, centred, s.needsGrad(0), s.needsGrad(1) || s.needsGrad(2))
 			return []*tensor.Tensor{s.Track(of, err), s.Track(ofWeight, nil), s.Track(ofBias, nil)}
 		}
 		numbers := []int64{1, groups, channels, 1}
 		n := normalizing{s: s, sizes: []int64{examples, groups, channels, self.Numel() / max(examples*groups*channels, 1)}, over: []int64{2, 3}, eps: eps, centred: centred, fixed: false}
-		return n.gradients(grad, self, nil, nil, weight, numbers)
+		return n.computeGradients(grad, self, nil, nil, weight, numbers)
 	})[i]
 }
 
@@ -28,14 +28,14 @@ func (s *steps) channelsGradient(grad, self, mean, rstd, weight, givenMean, give
 	if fixed {
 		mean, rstd = givenMean, givenRstd
 	}
-	all := s.once(func() []*tensor.Tensor {
+	all := s.evaluateOnce(func() []*tensor.Tensor {
 		if !s.record {
-			of, ofWeight, ofBias, err := s.C.NnNormalizeChannelsGradient(grad, self, mean, rstd, weight, fixed, s.wants(0), s.wants(1) || s.wants(2) || s.wants(3) || s.wants(4))
+			of, ofWeight, ofBias, err := s.C.NnNormalizeChannelsGradient(grad, self, mean, rstd, weight, fixed, s.needsGrad(0), s.needsGrad(1) || s.needsGrad(2) || s.needsGrad(3) || s.needsGrad(4))
 			return []*tensor.Tensor{s.Track(of, err), s.Track(ofWeight, nil), s.Track(ofBias, nil)}
 		}
 		channels := self.Sizes()[1]
 		n := normalizing{s: s, sizes: []int64{self.Sizes()[0], channels, self.Numel() / max(self.Sizes()[0]*channels, 1)}, over: []int64{0, 2}, eps: eps, centred: true, fixed: fixed}
-		return n.gradients(grad, self, mean, rstd, weight, []int64{1, channels, 1})
+		return n.computeGradients(grad, self, mean, rstd, weight, []int64{1, channels, 1})
 	})
 	var made *tensor.Tensor
 	switch i {
@@ -61,15 +61,15 @@ type normalizing struct {
 	centred, fixed bool
 }
 
-func (n *normalizing) mean(t *tensor.Tensor) *tensor.Tensor {
+func (n *normalizing) meanOverDims(t *tensor.Tensor) *tensor.Tensor {
 	return n.s.Mean(t, n.over, true)
 }
 
-// gradients returns those of self, weight and bias, whose sizes in the view are numbers.
-func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, numbers []int64) []*tensor.Tensor {
+// computeGradients returns those of self, weight and bias, whose sizes in the view are numbers.
+func (n *normalizing) computeGradients(grad, self, mean, rstd, weight *tensor.Tensor, numbers []int64) []*tensor.Tensor {
 	s, d := n.s, self.DType()
 	viewed := func(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
-		return s.Reshape(s.cast(t, d.Compute()), sizes...)
+		return s.Reshape(s.castTo(t, d.Compute()), sizes...)
 	}
 	x, g := viewed(self, n.sizes), viewed(grad, n.sizes)
 	var off, by *tensor.Tensor
@@ -79,9 +79,9 @@ func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, n
 	default:
 		off = x
 		if n.centred {
-			off = s.sub(x, n.mean(x))
+			off = s.sub(x, n.meanOverDims(x))
 		}
-		by = s.Rsqrt(s.add(n.mean(s.mul(off, off)), s.float(n.eps)))
+		by = s.Rsqrt(s.add(n.meanOverDims(s.mul(off, off)), s.float(n.eps)))
 	}
 	unit := s.mul(off, by)
 	of := g
@@ -90,12 +90,12 @@ func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, n
 	}
 	whole := of
 	if n.fixed {
-		whole = s.touched(whole, unit)
+		whole = s.dependOn(whole, unit)
 	} else {
 		if n.centred {
-			whole = s.sub(whole, n.mean(of))
+			whole = s.sub(whole, n.meanOverDims(of))
 		}
-		whole = s.sub(whole, s.mul(unit, n.mean(s.mul(of, unit))))
+		whole = s.sub(whole, s.mul(unit, n.meanOverDims(s.mul(of, unit))))
 	}
 	whole = s.mul(whole, by)
 	count := int64(1)
@@ -105,5 +105,5 @@ func (n *normalizing) gradients(grad, self, mean, rstd, weight *tensor.Tensor, n
 	affine := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Reshape(s.SumToSize(t, numbers...), count)
 	}
-	return []*tensor.Tensor{s.cast(s.Reshape(whole, slices.Clone(self.Sizes())...), d), affine(s.mul(g, unit)), affine(s.touched(g, unit))}
+	return []*tensor.Tensor{s.castTo(s.Reshape(whole, slices.Clone(self.Sizes())...), d), affine(s.mul(g, unit)), affine(s.dependOn(g, unit))}
 }

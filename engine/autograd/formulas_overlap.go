@@ -12,27 +12,27 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// accumulated returns a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats are
+// accumulateInView returns a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats are
 // computed in float32.
-func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
-	grad = s.densified(grad)
-	r, err := begin(s.C, "backward", "ViewBackwardBackward0", nil, grad)
+func (s *steps) accumulateInView(l like, grad *tensor.Tensor, see func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+	grad = s.toStrided(grad)
+	r, err := beginCall(s.C, "backward", "ViewBackwardBackward0", nil, grad)
 	s.Check(err)
-	defer r.abandon()
+	defer r.dropUnfinished()
 	inner := &steps{Builder: build.Builder{C: r.c}}
 	defer inner.Close()
 	wide := l
 	wide.dtype = l.dtype.Compute()
-	made, grad := s.zerosOf(wide), inner.cast(grad, wide.dtype)
+	made, grad := s.zerosOf(wide), inner.castTo(grad, wide.dtype)
 	if !inner.addParts(inner.Track(see(r.c, made)), grad) {
-		positions := inner.Track(see(r.c, inner.positions(l.device, l.sizes()...)))
+		positions := inner.Track(see(r.c, inner.arangeLike(l.device, l.sizes()...)))
 		_, err := r.c.Put(made, made, positions, grad, true)
 		s.Check(err)
 	}
 	if wide.dtype != l.dtype {
 		made = s.Track(r.c.ToOptions(made, l.dtype, tensor.NoLayout, device.None, false, false, shape.Preserve))
 	}
-	if r.finish(nil, made) {
+	if r.setGradFns(nil, made) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
 			return s.Track(see(s.C, s.Contiguous(s.grad(0))))
 		}
@@ -54,7 +54,7 @@ func (s *steps) addParts(to, grad *tensor.Tensor) bool {
 		to = s.Track(to.View("backward", sizes, to.Strides(), to.Offset()))
 		grad = s.Sum(grad, repeated, true)
 	}
-	over, parts := s.sharing(to)
+	over, parts := s.overlappingDims(to)
 	if parts > 1 && parts > to.Numel()/parts {
 		return false
 	}
@@ -62,8 +62,8 @@ func (s *steps) addParts(to, grad *tensor.Tensor) bool {
 	return true
 }
 
-// sharing returns the fewest and smallest dimensions of t along which elements share memory with others, and how many parts these make.
-func (s *steps) sharing(t *tensor.Tensor) (over []bool, parts int64) {
+// overlappingDims returns the fewest and smallest dimensions of t along which elements share memory with others, and how many parts these make.
+func (s *steps) overlappingDims(t *tensor.Tensor) (over []bool, parts int64) {
 	over, parts = make([]bool, t.Dim()), 1
 	shares := func() bool {
 		var sizes, strides []int64
@@ -103,6 +103,6 @@ func (s *steps) addAlong(over []bool, to, grad *tensor.Tensor) {
 	}
 	rest := slices.Delete(slices.Clone(over), d, d+1)
 	for i := range to.Sizes()[d] {
-		s.addAlong(rest, s.selected(to, int64(d), i), s.selected(grad, int64(d), i))
+		s.addAlong(rest, s.selectAt(to, int64(d), i), s.selectAt(grad, int64(d), i))
 	}
 }

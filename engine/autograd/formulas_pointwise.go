@@ -9,19 +9,21 @@ import (
 )
 
 func (s *steps) zerosLike(t *tensor.Tensor) *tensor.Tensor {
-	return s.filled(0, t.DType(), t.Device(), t.Sizes()...)
+	return s.fullOf(0, t.DType(), t.Device(), t.Sizes()...)
 }
 
 func (s *steps) zerosOf(l like) *tensor.Tensor {
-	return s.filled(0, l.dtype, l.device, l.sizes()...)
+	return s.fullOf(0, l.dtype, l.device, l.sizes()...)
 }
 
-func (s *steps) cleared(t, condition *tensor.Tensor) *tensor.Tensor {
+func (s *steps) zeroWhere(t, condition *tensor.Tensor) *tensor.Tensor {
 	return s.Where(condition, s.int(0), t)
 }
 
-// nonzero returns a divisor with 1 for its zeros, whose quotients are cleared: of the derivative of such a one 0/0 would be left.
-func (s *steps) nonzero(t, zero *tensor.Tensor) *tensor.Tensor { return s.Where(zero, s.int(1), t) }
+// oneWhereZero returns a divisor with 1 for its zeros, whose quotients are cleared: of the derivative of such a one 0/0 would be left.
+func (s *steps) oneWhereZero(t, zero *tensor.Tensor) *tensor.Tensor {
+	return s.Where(zero, s.int(1), t)
+}
 
 func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.Eq(t, s.int(0)) }
 
@@ -30,18 +32,18 @@ func (s *steps) timesI(t *tensor.Tensor) *tensor.Tensor {
 	return s.mul(t, s.number(dtype.ComplexScalar(1i)))
 }
 
-// wide returns t in double precision, complex where t or the other operand is.
-func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
+// toDouble returns t in double precision, complex where t or the other operand is.
+func (s *steps) toDouble(t, other *tensor.Tensor) *tensor.Tensor {
 	if t.DType().IsComplex() || other.DType().IsComplex() {
-		return s.cast(t, dtype.Complex128)
+		return s.castTo(t, dtype.Complex128)
 	}
-	return s.cast(t, dtype.Float64)
+	return s.castTo(t, dtype.Float64)
 }
 
-// single converts complex numbers in half precision, which cannot be divided, to single precision; it returns other tensors unchanged.
-func (s *steps) single(t *tensor.Tensor) *tensor.Tensor {
+// toComputable converts complex numbers in half precision, which cannot be divided, to single precision; it returns other tensors unchanged.
+func (s *steps) toComputable(t *tensor.Tensor) *tensor.Tensor {
 	if t.DType() == dtype.Complex32 {
-		return s.cast(t, dtype.Complex64)
+		return s.castTo(t, dtype.Complex64)
 	}
 	return t
 }
@@ -61,7 +63,7 @@ func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tens
 	rising := s.Ge(s.real(exponent), s.int(0))
 	base := self
 	if self.IsWrappedNumber() || result.DType().IsComplex() { // real numbers below 0 have complex logarithms
-		base = s.cast(self, result.DType())
+		base = s.castTo(self, result.DType())
 	}
 	slope := s.mul(grad, s.conj(s.mul(result, s.Log(base))))
 	return s.Where(s.LogicalAnd(s.isZero(self), rising), s.int(0), slope)
@@ -85,8 +87,8 @@ func (s *steps) signGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
 	}
 	size := s.Abs(self)
 	zero := s.isZero(size)
-	slope := s.sub(s.div(grad, s.nonzero(size, zero)), s.mul(s.real(s.div(grad, s.nonzero(self, zero))), result))
-	return s.cleared(slope, zero)
+	slope := s.sub(s.div(grad, s.oneWhereZero(size, zero)), s.mul(s.real(s.div(grad, s.oneWhereZero(self, zero))), result))
+	return s.zeroWhere(slope, zero)
 }
 
 func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
@@ -95,8 +97,8 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	}
 	size := s.Abs(self)
 	zero := s.isZero(size)
-	size = s.nonzero(size, zero)
-	return s.cleared(s.mul(grad, s.div(s.timesI(self), s.mul(size, size))), zero)
+	size = s.oneWhereZero(size, zero)
+	return s.zeroWhere(s.mul(grad, s.div(s.timesI(self), s.mul(size, size))), zero)
 }
 
 // sincGradient uses a power series near 0, where the difference of cos and sin cancels.
@@ -133,20 +135,20 @@ func (s *steps) logitGradient(grad, self *tensor.Tensor, eps *float64) *tensor.T
 // besselOneGradient returns that of I1 and J1 with zeroth the function of order 0, and besselI1eGradient that of I1 times exp(-|self|). Next to 0
 // their slopes are 1/2: of numbers so small that nothing is lost, and quotients of the least have no digits.
 func (s *steps) besselOneGradient(grad, self, result, zeroth *tensor.Tensor) *tensor.Tensor {
-	tiny := s.tiny(self, result)
+	tiny := s.isBelowEpsilon(self, result)
 	slope := s.sub(zeroth, s.div(result, s.Where(tiny, s.int(1), self)))
 	return s.mul(grad, s.Where(tiny, s.float(0.5), slope))
 }
 
 func (s *steps) besselI1eGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
-	tiny := s.tiny(self, result)
+	tiny := s.isBelowEpsilon(self, result)
 	self = s.Where(tiny, s.int(1), self)
 	slope := s.sub(s.SpecialI0e(self), s.add(s.mul(result, s.Sgn(self)), s.div(result, self)))
 	return s.mul(grad, s.Where(tiny, s.float(0.5), slope))
 }
 
-// tiny reports where elements are no larger than the result's distance from 1 to the next number.
-func (s *steps) tiny(self, result *tensor.Tensor) *tensor.Tensor {
+// isBelowEpsilon reports where elements are no larger than the result's distance from 1 to the next number.
+func (s *steps) isBelowEpsilon(self, result *tensor.Tensor) *tensor.Tensor {
 	return s.Le(s.Abs(self), s.float(result.DType().Epsilon()))
 }
 
@@ -177,15 +179,15 @@ func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
 	switch {
 	case low.IsNone():
-		return s.only(grad, s.Lt(self, s.number(high)))
+		return s.zeroUnless(grad, s.Lt(self, s.number(high)))
 	case high.IsNone():
-		return s.only(grad, s.Gt(self, s.number(low)))
+		return s.zeroUnless(grad, s.Gt(self, s.number(low)))
 	}
-	return s.only(grad, s.release(2, s.LogicalAnd(s.consume(s.Gt(self, s.number(low))), s.consume(s.Lt(self, s.number(high))))))
+	return s.zeroUnless(grad, s.release(2, s.LogicalAnd(s.consume(s.Gt(self, s.number(low))), s.consume(s.Lt(self, s.number(high))))))
 }
 
-// only returns t where condition is true and zero elsewhere. It consumes condition.
-func (s *steps) only(t, condition *tensor.Tensor) *tensor.Tensor {
+// zeroUnless returns t where condition is true and zero elsewhere. It consumes condition.
+func (s *steps) zeroUnless(t, condition *tensor.Tensor) *tensor.Tensor {
 	return s.release(1, s.Where(s.consume(condition), t, s.int(0)))
 }
 
@@ -199,25 +201,25 @@ func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
 func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case high == nil:
-		return s.cleared(s.shareEqual(grad, self, low), s.Lt(self, low))
+		return s.zeroWhere(s.shareEqual(grad, self, low), s.Lt(self, low))
 	case low == nil:
-		return s.cleared(s.shareEqual(grad, self, high), s.Gt(self, high))
+		return s.zeroWhere(s.shareEqual(grad, self, high), s.Gt(self, high))
 	}
 	equalOne := s.LogicalAnd(s.Ne(s.Eq(self, low), s.Eq(self, high)), s.Lt(low, high))
-	return s.cleared(s.Where(equalOne, s.div(grad, s.int(2)), grad), s.LogicalOr(s.Lt(self, low), s.Gt(self, high)))
+	return s.zeroWhere(s.Where(equalOne, s.div(grad, s.int(2)), grad), s.LogicalOr(s.Lt(self, low), s.Gt(self, high)))
 }
 
-func (s *steps) below(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+func (s *steps) gradBelow(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	if high == nil {
-		return s.cleared(s.shareEqual(grad, self, low), s.Gt(self, low))
+		return s.zeroWhere(s.shareEqual(grad, self, low), s.Gt(self, low))
 	}
 	half := s.Where(s.LogicalAnd(s.Eq(self, low), s.Lt(low, high)), s.div(grad, s.int(2)), s.int(0))
 	return s.Where(s.LogicalAnd(s.Lt(self, low), s.Le(low, high)), grad, half)
 }
 
-func (s *steps) above(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
+func (s *steps) gradAbove(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	if low == nil {
-		return s.cleared(s.shareEqual(grad, self, high), s.Lt(self, high))
+		return s.zeroWhere(s.shareEqual(grad, self, high), s.Lt(self, high))
 	}
 	half := s.Where(s.LogicalAnd(s.Eq(self, high), s.Lt(low, high)), s.div(grad, s.int(2)), s.int(0))
 	beyond := s.LogicalAnd(s.Gt(self, high), s.Le(low, high))

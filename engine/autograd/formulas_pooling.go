@@ -30,7 +30,7 @@ func (s *steps) atPlaces(t, indices *tensor.Tensor) *tensor.Tensor {
 	}
 	met := s.Ge(indices, s.int(0))
 	taken := s.Gather(flat(t), 2, flat(s.Mul(indices, met)))
-	return s.only(s.Reshape(taken, slices.Clone(indices.Sizes())...), met)
+	return s.zeroUnless(s.Reshape(taken, slices.Clone(indices.Sizes())...), met)
 }
 
 func (s *steps) averageSpread(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
@@ -45,6 +45,6 @@ func (s *steps) fromColumns(t *tensor.Tensor, sizes, taps, stride, padding, dila
 	return s.NnFromColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation...)
 }
 
-func (s *steps) columns(t *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) *tensor.Tensor {
+func (s *steps) unfoldColumns(t *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) *tensor.Tensor {
 	return s.NnColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation...)
 }

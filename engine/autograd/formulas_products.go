@@ -36,8 +36,8 @@ func (s *steps) productsLike(a, b *tensor.Tensor, strides []int64) *tensor.Tenso
 	return s.Matmul(a, b)
 }
 
-// crossed returns the cross product along dim, the first dimension of size 3 by default.
-func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
+// crossAlong returns the cross product along dim, the first dimension of size 3 by default.
+func (s *steps) crossAlong(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
 	return s.LinalgCrossWith(a, b, dim.Or(int64(slices.Index(sizes, 3))))
 }
 
@@ -98,14 +98,14 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode strin
 	if p == 0 {
 		return s.zerosLike(x1)
 	}
-	x1, x2 = s.cast(x1, result.DType()), s.cast(x2, result.DType())
+	x1, x2 = s.castTo(x1, result.DType()), s.castTo(x2, result.DType())
 	products, err := ops.ByProducts("cdist", mode, x1.Sizes()[x1.Dim()-2], x2.Sizes()[x2.Dim()-2])
 	s.Check(err)
 	if p == 2 && products {
-		return s.aside(func(s *steps) *tensor.Tensor {
-			weights := s.weighed(grad, result, 1)
+		return s.evaluateSeparately(func(s *steps) *tensor.Tensor {
+			weights := s.divideByPower(grad, result, 1)
 			near := s.Matmul(weights, x2)
-			return s.sub(s.mul(x1, s.used(weights, s.sumOver(weights, -1))), near)
+			return s.sub(s.mul(x1, s.releaseUsed(weights, s.sumOver(weights, -1))), near)
 		})
 	}
 	batch := grad.Sizes()[:grad.Dim()-2]
@@ -119,7 +119,7 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode strin
 func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
 	n := self.Sizes()[0]
 	if grad.Numel() == 0 {
-		return s.touched(s.zerosLike(self), self)
+		return s.dependOn(s.zerosLike(self), self)
 	}
 	row := s.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device())
 	column := s.Unsqueeze(row, 1)
@@ -129,7 +129,7 @@ func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tens
 	places := s.Reshape(s.ClampMin(place, s.int(0)), -1)
 	square := func(t *tensor.Tensor) *tensor.Tensor {
 		all := s.Reshape(s.IndexSelect(t, 0, places), n, n)
-		return s.cleared(all, s.Eq(row, column))
+		return s.zeroWhere(all, s.Eq(row, column))
 	}
 	return s.cdistGradient(square(grad), self, self, p, "donot_use_mm_for_euclid_dist", square(result))
 }
@@ -140,7 +140,7 @@ func (s *steps) distanceGradient(grad, x1, x2 *tensor.Tensor, p float64, result 
 	d := slices.IndexFunc(sizes[:rows+1], func(n int64) bool { return n > 1 })
 	all := grad.Numel() * x2.Sizes()[rows+1]
 	if d < 0 || all <= slab {
-		return s.aside(func(s *steps) *tensor.Tensor { return s.differencesGradient(grad, x1, x2, p, result) })
+		return s.evaluateSeparately(func(s *steps) *tensor.Tensor { return s.differencesGradient(grad, x1, x2, p, result) })
 	}
 	step := max(1, slab/(all/sizes[d]))
 	var pieces []*tensor.Tensor
@@ -162,14 +162,14 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 	case p == 1:
 		slope = s.Where(s.Isnan(slope), slope, s.Sgn(slope))
 	case p == 2:
-		weights = s.weighed(grad, result, 1)
+		weights = s.divideByPower(grad, result, 1)
 	case math.IsInf(p, 0):
 		distance := s.Unsqueeze(result, -1)
 		none := s.Isnan(distance)
 		each := s.mul(s.Unsqueeze(weights, -1), s.Where(none, distance, s.Sgn(slope)))
 		return s.Sum(s.Where(s.LogicalOr(none, s.Eq(s.Abs(slope), distance)), each, s.int(0)), []int64{-2}, false)
 	default:
-		weights = s.weighed(grad, result, p-1)
+		weights = s.divideByPower(grad, result, p-1)
 		// The power of zero may have no derivative. Its factor is 0, so that any finite value serves.
 		lengths := s.Where(s.isZero(slope), s.int(1), s.Abs(slope))
 		slope = s.mul(s.Sgn(slope), s.Pow(lengths, s.float(p-1)))
@@ -177,12 +177,12 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 	return s.SqueezeDim(s.Matmul(s.Unsqueeze(weights, -2), slope), -2)
 }
 
-// weighed returns a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.
-func (s *steps) weighed(grad, distances *tensor.Tensor, power float64) *tensor.Tensor {
+// divideByPower returns a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.
+func (s *steps) divideByPower(grad, distances *tensor.Tensor, power float64) *tensor.Tensor {
 	zero := s.isZero(distances)
-	divisor := s.nonzero(distances, zero)
+	divisor := s.oneWhereZero(distances, zero)
 	if power != 1 {
-		divisor = s.used(divisor, s.Pow(divisor, s.float(power)))
+		divisor = s.releaseUsed(divisor, s.Pow(divisor, s.float(power)))
 	}
 	return s.release(1, s.clearedOver(s.binary('/', grad, divisor, right), s.consume(zero)))
 }

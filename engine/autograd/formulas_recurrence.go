@@ -7,7 +7,7 @@ import (
 
 // recurrenceGradient returns the gradient of operand i of a layer of cells: of x, h, c, weight or bias.
 func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight, bias, output, gates, kept *tensor.Tensor, batches []int64, reverse bool, cells string, i int64) *tensor.Tensor {
-	return s.once(func() []*tensor.Tensor {
+	return s.evaluateOnce(func() []*tensor.Tensor {
 		if s.record {
 			return s.recurrenceSteps([]*tensor.Tensor{given, givenLast, givenCell}, []*tensor.Tensor{x, h, c, weight, bias}, batches, reverse, cells)
 		}
@@ -26,10 +26,10 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 			}
 		}
 		var ofWeight, ofBias *tensor.Tensor
-		if s.wants(3) {
+		if s.needsGrad(3) {
 			ofWeight = turned(s.Matmul(s.Transpose(ofStates, 0, 1), previous))
 		}
-		if s.wants(4) {
+		if s.needsGrad(4) {
 			ofBias = turned(s.Sum(ofStates, []int64{0}, false))
 		}
 		return []*tensor.Tensor{ofInputs, ofState, ofCell, ofWeight, ofBias}
@@ -45,7 +45,7 @@ func (s *steps) recurrenceSteps(given, operands []*tensor.Tensor, batches []int6
 		if t == nil {
 			continue
 		}
-		if own[i] = s.ViewAs(t, t); s.wants(i) {
+		if own[i] = s.ViewAs(t, t); s.needsGrad(i) {
 			wanted, places = append(wanted, own[i]), append(places, i)
 		}
 	}

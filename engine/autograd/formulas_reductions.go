@@ -11,16 +11,16 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// along returns a list of the dimension, none for all.
-func along(dim ops.Int) []int64 {
+// dimsOf returns a list of the dimension, none for all.
+func dimsOf(dim ops.Int) []int64 {
 	if dim.IsNone() {
 		return nil
 	}
 	return []int64{int64(dim)}
 }
 
-// count returns the number of elements that a reduction over dims combines, and 1 for none: the tensor that is divided by it is then empty, too.
-func (s *steps) count(sizes, dims []int64) float64 {
+// reducedCount returns the number of elements that a reduction over dims combines, and 1 for none: the tensor that is divided by it is then empty, too.
+func (s *steps) reducedCount(sizes, dims []int64) float64 {
 	n := int64(1)
 	if len(sizes) == 0 {
 		return 1
@@ -48,10 +48,10 @@ func (s *steps) dirichletGradient(grad, x, alpha *tensor.Tensor) *tensor.Tensor 
 	return s.mul(slope, s.sub(grad, s.sumOver(s.mul(grad, x), -1)))
 }
 
-// shared distributes a gradient evenly over the elements that are equal to the result.
-func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
+// shareAmongEqual distributes a gradient evenly over the elements that are equal to the result.
+func (s *steps) shareAmongEqual(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
-	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	grad, result = s.restoreDims(grad, sizes, dims, keepdim), s.restoreDims(result, sizes, dims, keepdim)
 	equal := s.inPieces(self, dtype.Bool, nil, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 		self, result := part(self), part(result)
 		if self.DType().IsComplex() {
@@ -59,19 +59,19 @@ func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim 
 		}
 		return s.LogicalOr(s.Eq(self, result), s.LogicalAnd(s.Isnan(self), s.Isnan(result)))
 	})
-	return s.distributed(grad, equal, dims)
+	return s.shareAmongMasked(grad, equal, dims)
 }
 
 // sharedEqual is shared where NaN is equal to nothing: its share is 0/0.
 func (s *steps) sharedEqual(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
-	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	grad, result = s.restoreDims(grad, sizes, dims, keepdim), s.restoreDims(result, sizes, dims, keepdim)
 	equal := s.Eq(self, result)
-	return s.used(equal, s.distributed(grad, equal, dims))
+	return s.releaseUsed(equal, s.shareAmongMasked(grad, equal, dims))
 }
 
 func (s *steps) sharedAlong(grad, self, result *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
-	return s.sharedEqual(grad, self, result, along(dim), keepdim)
+	return s.sharedEqual(grad, self, result, dimsOf(dim), keepdim)
 }
 
 // aminmaxGradient is shared among those that are the smallest, and among those that are the largest.
@@ -89,14 +89,14 @@ func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, lea
 	return s.binary('+', made, s.sharedAlong(gradMax, self, most, dim, keepdim), left|right)
 }
 
-// distributed divides a gradient among the elements of dims where a mask is set.
-func (s *steps) distributed(grad, mask *tensor.Tensor, dims []int64) *tensor.Tensor {
+// shareAmongMasked divides a gradient among the elements of dims where a mask is set.
+func (s *steps) shareAmongMasked(grad, mask *tensor.Tensor, dims []int64) *tensor.Tensor {
 	count := s.SumWith(mask, dims, true, grad.DType())
 	return s.binary('/', s.Where(mask, grad, s.int(0)), count, left)
 }
 
-// picked puts a gradient where the elements were picked from along a dimension.
-func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.Tensor, keepdim bool) *tensor.Tensor {
+// scatterPicked puts a gradient where the elements were picked from along a dimension.
+func (s *steps) scatterPicked(grad *tensor.Tensor, l like, dim int64, indices *tensor.Tensor, keepdim bool) *tensor.Tensor {
 	if l.dims == 0 {
 		return grad
 	}
@@ -104,7 +104,7 @@ func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.T
 		grad, indices = s.Unsqueeze(grad, dim), s.Unsqueeze(indices, dim)
 	}
 	zeros := s.zerosOf(l)
-	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Scatter(out, zeros, dim, indices, grad) })
+	return s.runOver(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Scatter(out, zeros, dim, indices, grad) })
 }
 
 // anyZero reports whether t has a zero; not for tensors without data.
@@ -117,32 +117,32 @@ func (s *steps) anyZero(t *tensor.Tensor) bool {
 
 // anyTrue reports whether one of the elements of a mask is true, and uses the mask up.
 func (s *steps) anyTrue(mask *tensor.Tensor) bool {
-	found, err := s.C.Item(s.used(mask, s.Any(mask, nil, false)))
+	found, err := s.C.Item(s.releaseUsed(mask, s.Any(mask, nil, false)))
 	s.Check(err)
 	return found.I != 0
 }
 
 func (s *steps) productGradient(grad, self, result *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
-	self = s.cast(self, result.DType())
+	self = s.castTo(self, result.DType())
 	if len(sizes) == 0 {
 		return grad
 	}
-	grad, whole := s.restore(grad, sizes, along(dim), keepdim), s.restore(result, sizes, along(dim), keepdim)
+	grad, whole := s.restoreDims(grad, sizes, dimsOf(dim), keepdim), s.restoreDims(result, sizes, dimsOf(dim), keepdim)
 	if !s.anyZero(self) {
 		return s.binary('*', grad, s.conj(s.div(whole, self)), right)
 	}
 	if !dim.IsNone() {
 		return s.inPieces(self, self.DType(), s.uncutAlong(self, int64(dim)), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-			return s.binary('*', part(grad), s.conj(s.others(part(self), int64(dim))), right)
+			return s.binary('*', part(grad), s.conj(s.productOfOthers(part(self), int64(dim))), right)
 		})
 	}
 	flat := s.Reshape(self, -1)
-	return s.binary('*', grad, s.conj(s.Reshape(s.others(flat, 0), slices.Clone(sizes)...)), right)
+	return s.binary('*', grad, s.conj(s.Reshape(s.productOfOthers(flat, 0), slices.Clone(sizes)...)), right)
 }
 
-// others is for each element the product of the others along dim.
-func (s *steps) others(t *tensor.Tensor, dim int64) *tensor.Tensor {
+// productOfOthers is for each element the product of the others along dim.
+func (s *steps) productOfOthers(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	d, err := shape.WrapDim("backward", dim, t.Dim())
 	s.Check(err)
 	n := t.Sizes()[d]
@@ -151,11 +151,11 @@ func (s *steps) others(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	}
 	edge := slices.Clone(t.Sizes())
 	edge[d] = 1
-	ones := s.filled(1, t.DType(), t.Device(), edge...)
+	ones := s.fullOf(1, t.DType(), t.Device(), edge...)
 	before := s.cumprodOver(s.Cat([]*tensor.Tensor{ones, s.Narrow(t, dim, 0, n-1)}, dim), dim)
 	behind := s.Flip(s.Narrow(t, dim, 1, n-1), dim)
-	after := s.cumprodOver(s.used(behind, s.Cat([]*tensor.Tensor{ones, behind}, dim)), dim)
-	return s.binary('*', before, s.used(after, s.Flip(after, dim)), left|right)
+	after := s.cumprodOver(s.releaseUsed(behind, s.Cat([]*tensor.Tensor{ones, behind}, dim)), dim)
+	return s.binary('*', before, s.releaseUsed(after, s.Flip(after, dim)), left|right)
 }
 
 // reversedSum is for each element the sum from it to the end of dim. It uses t up.
@@ -163,15 +163,15 @@ func (s *steps) reversedSum(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	if t.Dim() == 0 || t.Numel() <= 1 {
 		return t
 	}
-	sums := s.cumsumOver(s.used(t, s.Flip(t, dim)), dim)
-	return s.used(sums, s.Flip(sums, dim))
+	sums := s.cumsumOver(s.releaseUsed(t, s.Flip(t, dim)), dim)
+	return s.releaseUsed(sums, s.Flip(sums, dim))
 }
 
 func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	if self.Dim() == 0 || self.Numel() <= 1 {
 		return grad
 	}
-	self = s.cast(self, result.DType())
+	self = s.castTo(self, result.DType())
 	if !s.anyZero(self) {
 		return s.conj(s.div(s.reversedSum(s.mul(s.conj(grad), result), dim), self))
 	}
@@ -189,10 +189,10 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 		if k < n-1 {
 			after := s.Cumprod(s.Narrow(self, dim, k+1, n-k-1), dim)
 			after = s.binary('*', before, after, right)
-			without = s.used(after, s.Cat([]*tensor.Tensor{before, after}, dim))
+			without = s.releaseUsed(after, s.Cat([]*tensor.Tensor{before, after}, dim))
 		}
 		terms := s.binary('*', s.Narrow(grad, dim, k, n-k), s.conj(without), right)
-		pieces[k] = s.used(terms, s.sumOver(terms, dim))
+		pieces[k] = s.releaseUsed(terms, s.sumOver(terms, dim))
 	}
 	return s.Cat(pieces, dim)
 }
@@ -245,23 +245,23 @@ func (s *steps) logcumsumexpSlope(grad, self, result *tensor.Tensor, dim int64) 
 
 func (s *steps) logsumexpGradient(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
-	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	grad, result = s.restoreDims(grad, sizes, dims, keepdim), s.restoreDims(result, sizes, dims, keepdim)
 	slope := s.expOver(s.sub(self, result))
 	return s.binary('*', grad, s.conj(slope), right)
 }
 
-// halved makes a gradient of a standard deviation one of the variance.
-func (s *steps) halved(grad, result *tensor.Tensor) *tensor.Tensor {
+// fromStdGradient makes a gradient of a standard deviation one of the variance.
+func (s *steps) fromStdGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 	zero := s.isZero(result)
-	return s.cleared(s.div(grad, s.mul(s.nonzero(result, zero), s.int(2))), zero)
+	return s.zeroWhere(s.div(grad, s.mul(s.oneWhereZero(result, zero), s.int(2))), zero)
 }
 
 func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correction dtype.Scalar, keepdim bool) *tensor.Tensor {
-	freedom := s.count(self.Sizes(), dims) - 1
+	freedom := s.reducedCount(self.Sizes(), dims) - 1
 	if !correction.IsNone() {
 		freedom += 1 - correction.Float()
 	}
-	grad = s.restore(grad, self.Sizes(), dims, keepdim)
+	grad = s.restoreDims(grad, self.Sizes(), dims, keepdim)
 	apart := s.sub(self, s.Mean(self, dims, true))
 	if freedom <= 0 {
 		return s.mul(grad, s.Where(s.isZero(apart), s.float(math.NaN()), s.float(math.Inf(1))))
@@ -275,7 +275,7 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 		p = order.Float()
 	}
 	sizes := self.Sizes()
-	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
+	grad, result = s.restoreDims(grad, sizes, dims, keepdim), s.restoreDims(result, sizes, dims, keepdim)
 	switch {
 	case p == 0:
 		return s.zerosLike(self)
@@ -284,7 +284,7 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 	case p == 2:
 		return s.binary('*', grad, s.release(1, s.clearedOver(s.div(self, result), s.consume(s.isZero(result)))), right)
 	case math.IsInf(p, 0):
-		share := s.shared(grad, s.Abs(self), result, dims, true)
+		share := s.shareAmongEqual(grad, s.Abs(self), result, dims, true)
 		return s.binary('*', share, s.Sgn(self), left|right)
 	}
 	return s.inPieces(self, self.DType(), nil, func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
@@ -295,11 +295,11 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 // normSlope is normGradient for orders that have no simpler one.
 func (s *steps) normSlope(grad, self, result *tensor.Tensor, p float64) *tensor.Tensor {
 	if p < 1 {
-		slope := s.cleared(s.mul(s.Sgn(self), s.Pow(s.Abs(self), s.float(p-1))), s.isZero(self))
+		slope := s.zeroWhere(s.mul(s.Sgn(self), s.Pow(s.Abs(self), s.float(p-1))), s.isZero(self))
 		return s.mul(slope, s.mul(grad, s.Pow(result, s.float(1-p))))
 	}
 	zero := s.isZero(result)
-	scale := s.cleared(s.div(grad, s.Pow(s.nonzero(result, zero), s.float(p-1))), zero)
+	scale := s.zeroWhere(s.div(grad, s.Pow(s.oneWhereZero(result, zero), s.float(p-1))), zero)
 	if p < 2 {
 		return s.mul(s.mul(s.Sgn(self), s.Pow(s.Abs(self), s.float(p-1))), scale)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-func (s *steps) sampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
+func (s *steps) sampleGrid(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	return s.NnSampled(self, grid, along, mode, padding, alignCorners)
 }
 
@@ -26,7 +26,7 @@ func (s *steps) plainSlope(given, self, grid *tensor.Tensor, mode, padding int64
 // The derivative of sampled slopes with respect to images is sampling, in the direction of the upstream gradient.
 func (s *steps) sampledAgain(self, grid, along, t *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	s.firstSlope(along)
-	return s.sampled(self, grid, t, mode, padding, alignCorners)
+	return s.sampleGrid(self, grid, t, mode, padding, alignCorners)
 }
 
 func (s *steps) spreadAgain(given, grid, along, t *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) *tensor.Tensor {

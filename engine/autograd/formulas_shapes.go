@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// catted returns the part of a gradient for tensor i of a list.
-func (s *steps) catted(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tensor.Tensor {
+// catGradient returns the part of a gradient for tensor i of a list.
+func (s *steps) catGradient(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tensor.Tensor {
 	d, err := shape.WrapDim("backward", dim, grad.Dim())
 	s.Check(err)
 	length := func(sizes []int64) int64 {
@@ -27,7 +27,7 @@ func (s *steps) catted(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tens
 		}
 	}
 	if len(sizes[i]) != grad.Dim() {
-		return s.filled(0, grad.DType(), grad.Device(), sizes[i]...)
+		return s.fullOf(0, grad.DType(), grad.Device(), sizes[i]...)
 	}
 	return s.Narrow(grad, dim, s.starts[i], sizes[i][d])
 }
@@ -45,16 +45,16 @@ func (s *steps) repeatGradient(grad *tensor.Tensor, repeats, sizes []int64) *ten
 	return s.Reshape(s.Sum(s.Reshape(grad, apart...), over, false), sizes...)
 }
 
-// combined is combinations.
-func (s *steps) combined(self *tensor.Tensor, r int64, replacement bool) *tensor.Tensor {
-	at := s.Combinations(s.positions(self.Device(), self.Numel()), r, replacement)
+// combinationsOf is combinations.
+func (s *steps) combinationsOf(self *tensor.Tensor, r int64, replacement bool) *tensor.Tensor {
+	at := s.Combinations(s.arangeLike(self.Device(), self.Numel()), r, replacement)
 	return s.Reshape(s.IndexSelect(self, 0, s.Reshape(at, -1)), slices.Clone(at.Sizes())...)
 }
 
-// whole returns the sizes of a vector of all elements.
-func (s *steps) whole() []int64 { return []int64{-1} }
+// flatSizes returns the sizes of a vector of all elements.
+func (s *steps) flatSizes() []int64 { return []int64{-1} }
 
-func (s *steps) negated(list []int64) []int64 {
+func (s *steps) negateList(list []int64) []int64 {
 	out := make([]int64, len(list))
 	for i, v := range list {
 		out[i] = -v
@@ -62,8 +62,8 @@ func (s *steps) negated(list []int64) []int64 {
 	return out
 }
 
-// inverse returns the permutation that undoes one.
-func (s *steps) inverse(dims []int64) []int64 {
+// inversePermutation returns the permutation that undoes one.
+func (s *steps) inversePermutation(dims []int64) []int64 {
 	out := make([]int64, len(dims))
 	for i, d := range dims {
 		at, err := shape.WrapDim("backward", d, len(dims))
@@ -73,8 +73,8 @@ func (s *steps) inverse(dims []int64) []int64 {
 	return out
 }
 
-// backwards are n dimensions from the last to the first.
-func (s *steps) backwards(n int64) []int64 {
+// reversedDims are n dimensions from the last to the first.
+func (s *steps) reversedDims(n int64) []int64 {
 	var out []int64
 	for d := n - 1; d >= 0; d-- {
 		out = append(out, d)
@@ -85,8 +85,8 @@ func (s *steps) backwards(n int64) []int64 {
 // laying makes a view of a vector of memory.
 type laying func(c dispatch.Context, memory *tensor.Tensor) (*tensor.Tensor, error)
 
-// strided returns a vector over the memory that self and a strided view of it cover, and the geometry of both in it.
-func (s *steps) strided(l like, strides []int64, offset int64, size, stride []int64, start ops.Int) (memory like, mine, other laying) {
+// asStridedGradient returns a vector over the memory that self and a strided view of it cover, and the geometry of both in it.
+func (s *steps) asStridedGradient(l like, strides []int64, offset int64, size, stride []int64, start ops.Int) (memory like, mine, other laying) {
 	from := start.Or(offset)
 	lowest := min(offset, from)
 	length := int64(0)
@@ -104,7 +104,7 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 
 // stridedTaken returns the gradient of the source of as_strided_scatter.
 func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
-	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
+	memory, mine, other := s.asStridedGradient(l, strides, offset, size, stride, start)
 	return s.Track(other(s.C, s.laidOut(memory, grad, strides, mine)))
 }
 
@@ -112,15 +112,15 @@ func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offse
 func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine laying) *tensor.Tensor {
 	if memory.few[0] == grad.Numel() && slices.Equal(strides, shape.ContiguousStrides(grad.Sizes())) {
 		if dense := s.Contiguous(grad); dense.Offset() == 0 {
-			return s.Reshape(dense, s.whole()...)
+			return s.Reshape(dense, s.flatSizes()...)
 		}
 	}
-	return s.accumulated(memory, grad, mine)
+	return s.accumulateInView(memory, grad, mine)
 }
 
 // stridedKept returns the gradient of self: zeros where the source was written.
 func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset int64, src like, size, stride []int64, start ops.Int) *tensor.Tensor {
-	memory, mine, _ := s.strided(l, strides, offset, size, stride, start)
+	memory, mine, _ := s.asStridedGradient(l, strides, offset, size, stride, start)
 	whole := s.laidOut(memory, grad, strides, mine)
 	from := start.Or(offset)
 	put := s.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from)))
@@ -129,31 +129,31 @@ func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset
 
 // stridedGradient computes the gradient of as_strided in the memory that strided returns.
 func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
-	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
-	sums := s.accumulated(memory, grad, other)
+	memory, mine, other := s.asStridedGradient(l, strides, offset, size, stride, start)
+	sums := s.accumulateInView(memory, grad, other)
 	made := s.Track(mine(s.C, sums))
 	if tensoriter.SelfOverlaps(made) { // elements that share a cell share its gradient
 		counted := memory
 		counted.dtype = l.dtype.ToReal()
-		counts := s.accumulated(counted, s.filled(1, counted.dtype, l.device, l.sizes()...), mine)
+		counts := s.accumulateInView(counted, s.fullOf(1, counted.dtype, l.device, l.sizes()...), mine)
 		made = s.Track(mine(s.C, s.div(sums, s.ClampMin(counts, s.int(1)))))
 	}
 	return made
 }
 
-func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *tensor.Tensor {
-	return s.accumulated(l, grad, func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
+func (s *steps) unfoldGradient(grad *tensor.Tensor, l like, dim, size, step int64) *tensor.Tensor {
+	return s.accumulateInView(l, grad, func(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Unfold(t, dim, size, step)
 	})
 }
 
-// selected is position i of t along dim, which disappears.
-func (s *steps) selected(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
+// selectAt is position i of t along dim, which disappears.
+func (s *steps) selectAt(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
 	return s.Select(t, dim, i)
 }
 
-// block returns the part of a gradient for tensor i of a block diagonal.
-func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Tensor {
+// blockGradient returns the part of a gradient for tensor i of a block diagonal.
+func (s *steps) blockGradient(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Tensor {
 	matrix := func(sizes []int64) (rows, columns int64) {
 		rows, columns = 1, 1
 		if n := len(sizes); n > 0 {

@@ -20,8 +20,8 @@ func (s *steps) realTransformGradient(grad *tensor.Tensor, sizes, dim []int64, o
 	}
 	at, err := shape.WrapDim("backward", last, len(sizes))
 	s.Check(err)
-	halved := s.binary('*', grad, s.counts(grad, at, sizes[at], 0.5), right)
-	return s.used(halved, s.FftC2r(halved, last, sizes[at], scale))
+	halved := s.binary('*', grad, s.spectrumFactors(grad, at, sizes[at], 0.5), right)
+	return s.releaseUsed(halved, s.FftC2r(halved, last, sizes[at], scale))
 }
 
 // hermitianTransformGradient returns the gradient of the transform of a half-Hermitian input to a real output: half of the transform of the gradient,
@@ -30,15 +30,15 @@ func (s *steps) hermitianTransformGradient(grad *tensor.Tensor, dim int64, scale
 	half := s.FftR2c(grad, []int64{dim}, true, scale)
 	at, err := shape.WrapDim("backward", dim, grad.Dim())
 	s.Check(err)
-	return s.binary('*', half, s.counts(half, at, grad.Sizes()[at], 2), left|right)
+	return s.binary('*', half, s.spectrumFactors(half, at, grad.Sizes()[at], 2), left|right)
 }
 
-// counts returns factors for the half of a transform of n elements along dim: by for elements with a conjugate in the other half, and 1 for the
+// spectrumFactors returns factors for the half of a transform of n elements along dim: by for elements with a conjugate in the other half, and 1 for the
 // others.
-func (s *steps) counts(half *tensor.Tensor, dim int, n int64, by float64) *tensor.Tensor {
+func (s *steps) spectrumFactors(half *tensor.Tensor, dim int, n int64, by float64) *tensor.Tensor {
 	sizes := slices.Repeat([]int64{1}, half.Dim())
 	sizes[dim] = half.Sizes()[dim]
-	made := s.filled(1, half.DType().ToReal(), half.Device(), sizes...)
+	made := s.fullOf(1, half.DType().ToReal(), half.Device(), sizes...)
 	if twice := n - sizes[dim]; twice > 0 {
 		middle := s.Narrow(made, int64(dim), 1, twice)
 		_, err := s.C.Fill(middle, middle, s.float(by))
@@ -75,6 +75,6 @@ func (s *steps) signalPadGradient(grad, self *tensor.Tensor, before, after int64
 		return total
 	}
 	// As in PyTorch, a second gradient of these exists, and is zero.
-	all := s.filled(1, dtype.Bool, self.Device(), self.Sizes()...)
+	all := s.fullOf(1, dtype.Bool, self.Device(), self.Sizes()...)
 	return s.add(total, s.MaskedFill(self, all, s.int(0)))
 }

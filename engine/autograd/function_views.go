@@ -27,17 +27,17 @@ func functionViewOf(t *tensor.Tensor, results int) functionView {
 	return onlyView
 }
 
-// written returns the error of an operator that writes to a view with metadata v.
-func (f functionView) written(op string, v *Variable) error {
-	return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. %s", op, v.output, v.node.call(), f.reason())
+// writtenError returns the error of an operator that writes to a view with metadata v.
+func (f functionView) writtenError(op string, v *Variable) error {
+	return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. %s", op, v.output, v.node.operatorName(), f.explainFunction())
 }
 
-// stale returns the error of using a view, output number output of the function, whose memory was written to.
-func (f functionView) stale(output int, call string) error {
-	return status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. %s", output, call, f.reason())
+// staleError returns the error of using a view, output number output of the function, whose memory was written to.
+func (f functionView) staleError(output int, call string) error {
+	return status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. %s", output, call, f.explainFunction())
 }
 
-func (f functionView) reason() string {
+func (f functionView) explainFunction() string {
 	if f == severalView {
 		return severalViews
 	}

@@ -648,56 +648,56 @@ var formulas = dispatch.Backend{
 }
 
 func recordAdd(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "add", "AddBackward0", out, self, other)
+	r, err := beginCall(c, "add", "AddBackward0", out, self, other)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Add(out, self, other, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.take(0)
 			}
-			return s.release(1, s.scaled(s.consume(s.take(0)), alpha))
+			return s.release(1, s.scaleByConj(s.consume(s.take(0)), alpha))
 		}
-		r.node.cut = broadcast
-		r.publish()
+		r.node.cut = always
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSub(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
+	r, err := beginCall(c, "sub", either(self.IsWrappedNumber(), "RsubBackward1", "SubBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Sub(out, self, other, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.take(0)
 			}
-			return s.release(1, s.scaled(s.consume(s.negOver(s.take(0))), alpha))
+			return s.release(1, s.scaleByConj(s.consume(s.negOver(s.take(0))), alpha))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordRsub(c dispatch.Context, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
+	r, err := beginCall(c, "rsub", either(other.IsWrappedNumber(), "RsubBackward1", "RsubBackward0"), nil, self, other)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Rsub(self, other, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.scaled(s.consume(s.negOver(s.take(0))), alpha))
+				return s.release(1, s.scaleByConj(s.consume(s.negOver(s.take(0))), alpha))
 			}
 			return s.take(0)
 		}
@@ -707,18 +707,18 @@ func recordRsub(c dispatch.Context, self, other *tensor.Tensor, alpha dtype.Scal
 }
 
 func recordMul(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "mul", "MulBackward0", out, self, other)
+	r, err := beginCall(c, "mul", "MulBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Mul(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -727,24 +727,24 @@ func recordMul(c dispatch.Context, out, self, other *tensor.Tensor) (result *ten
 			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordDiv(c dispatch.Context, out, self, other *tensor.Tensor, rounding string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
+	r, err := beginCall(c, "div", either(self.IsWrappedNumber(), "MulBackward0", either(rounding == "", "DivBackward0", "DivBackward2")), out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.saveScalar("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveScalar("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Div(out, self, other, rounding)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -755,24 +755,24 @@ func recordDiv(c dispatch.Context, out, self, other *tensor.Tensor, rounding str
 			}, func() *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) })
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTrueDivide(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "true_divide", "DivBackward0", out, self, other)
+	r, err := beginCall(c, "true_divide", "DivBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.TrueDivide(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -781,34 +781,34 @@ func recordTrueDivide(c dispatch.Context, out, self, other *tensor.Tensor) (resu
 			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFloorDivide(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "floor_divide", "NotImplemented", out, self, other)
+	r, err := beginCall(c, "floor_divide", "NotImplemented", out, self, other)
 	if err != nil {
 		return
 	}
 	result, err = r.c.FloorDivide(out, self, other)
-	r.undifferentiable("floor_divide", err, result)
+	r.endUndifferentiable("floor_divide", err, result)
 	return
 }
 
 func recordRemainder(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
+	r, err := beginCall(c, "remainder", either(other.IsWrappedNumber(), "RemainderBackward0", "RemainderBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.saveScalar("other", other, r.wants(1))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveScalar("other", other, r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Remainder(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -817,24 +817,24 @@ func recordRemainder(c dispatch.Context, out, self, other *tensor.Tensor) (resul
 			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFmod(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
+	r, err := beginCall(c, "fmod", either(other.IsWrappedNumber(), "FmodBackward0", "FmodBackward1"), out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.saveScalar("other", other, r.wants(1))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveScalar("other", other, r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Fmod(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -843,26 +843,26 @@ func recordFmod(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordPow(c dispatch.Context, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
+	r, err := beginCall(c, "pow", either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), out, self, exponent)
 	if err != nil {
 		return
 	}
-	exponent_ := r.saveScalar("exponent", exponent, r.wants(0) || r.wants(1))
-	self_ := r.saveScalar("self", self, r.wants(0) || r.wants(1))
+	exponent_ := r.saveScalar("exponent", exponent, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveScalar("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Pow(out, self, exponent)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -873,51 +873,51 @@ func recordPow(c dispatch.Context, out, self, exponent *tensor.Tensor) (result *
 			return s.release(1, s.powerExponent(s.consume(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFloatPower(c dispatch.Context, out, self, exponent *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self, exponent) {
+	if !isRecording(c, out, self, exponent) {
 		return c.Excluding(tensor.Gradient).FloatPower(out, self, exponent)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).FloatPower(m.of(out), m.of(self), m.of(exponent))
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).FloatPower(m.metaOf(out), m.metaOf(self), m.metaOf(exponent))
 	}, out, self, exponent); err != nil {
 		return
 	}
 	since := numbers.Load()
-	result, err = compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.Track(s.C.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
+	result, err = composeFormula(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.Track(s.C.Pow(nil, s.toDouble(self, exponent), s.toDouble(exponent, self)))
 	})
-	named(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
+	renameNodes(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
 	return
 }
 
 func recordNeg(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "neg", "NegBackward0", out, self)
+	r, err := beginCall(c, "neg", "NegBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Neg(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordPositive(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "positive", "PositiveBackward0", nil, self)
+	r, err := beginCall(c, "positive", "PositiveBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Positive(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Positive(base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Positive(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 		r.node.cut = broadcast
@@ -926,111 +926,111 @@ func recordPositive(c dispatch.Context, self *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordSquare(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self) {
+	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).Square(out, self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).Square(m.of(out), m.of(self))
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Square(m.metaOf(out), m.metaOf(self))
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Track(s.C.Pow(nil, self, s.int(2))) })
+	return composeFormula(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Track(s.C.Pow(nil, self, s.int(2))) })
 }
 
 func recordReciprocal(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "reciprocal", "ReciprocalBackward0", out, self)
+	r, err := beginCall(c, "reciprocal", "ReciprocalBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Reciprocal(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAbs(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "abs", "AbsBackward0", out, self)
+	r, err := beginCall(c, "abs", "AbsBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Abs(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.Track(s.C.Sgn(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSign(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sign", "SignBackward0", out, self)
+	r, err := beginCall(c, "sign", "SignBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Sign(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSgn(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sgn", "SgnBackward0", out, self)
+	r, err := beginCall(c, "sgn", "SgnBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Sgn(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.signGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCopysign(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
+	r, err := beginCall(c, "copysign", either(other.IsWrappedNumber(), "CopysignBackward1", "CopysignBackward0"), out, self, other)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Copysign(out, self, other)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1041,24 +1041,24 @@ func recordCopysign(c dispatch.Context, out, self, other *tensor.Tensor) (result
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAddcmul(c dispatch.Context, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "addcmul", "AddcmulBackward0", out, self, tensor1, tensor2)
+	r, err := beginCall(c, "addcmul", "AddcmulBackward0", out, self, tensor1, tensor2)
 	if err != nil {
 		return
 	}
-	tensor1_ := r.save("tensor1", tensor1, r.wants(2))
-	tensor2_ := r.save("tensor2", tensor2, r.wants(1))
+	tensor1_ := r.saveOperand("tensor1", tensor1, r.needsGrad(2))
+	tensor2_ := r.saveOperand("tensor2", tensor2, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Addcmul(out, self, tensor1, tensor2, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1069,24 +1069,24 @@ func recordAddcmul(c dispatch.Context, out, self, tensor1, tensor2 *tensor.Tenso
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAddcdiv(c dispatch.Context, out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "addcdiv", "AddcdivBackward0", out, self, tensor1, tensor2)
+	r, err := beginCall(c, "addcdiv", "AddcdivBackward0", out, self, tensor1, tensor2)
 	if err != nil {
 		return
 	}
-	tensor1_ := r.save("tensor1", tensor1, r.wants(2))
-	tensor2_ := r.save("tensor2", tensor2, r.wants(1) || r.wants(2))
+	tensor1_ := r.saveOperand("tensor1", tensor1, r.needsGrad(2))
+	tensor2_ := r.saveOperand("tensor2", tensor2, r.needsGrad(1) || r.needsGrad(2))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Addcdiv(out, self, tensor1, tensor2, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1097,25 +1097,25 @@ func recordAddcdiv(c dispatch.Context, out, self, tensor1, tensor2 *tensor.Tenso
 			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLerp(c dispatch.Context, out, self, end, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
+	r, err := beginCall(c, "lerp", either(weight.IsWrappedNumber(), "LerpBackward0", "LerpBackward1"), out, self, end, weight)
 	if err != nil {
 		return
 	}
-	end_ := r.save("end", end, r.wants(2))
-	self_ := r.save("self", self, r.wants(2))
-	weight_ := r.saveScalar("weight", weight, r.wants(0) || r.wants(1))
+	end_ := r.saveOperand("end", end, r.needsGrad(2))
+	self_ := r.saveOperand("self", self, r.needsGrad(2))
+	weight_ := r.saveScalar("weight", weight, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Lerp(out, self, end, weight)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1126,108 +1126,108 @@ func recordLerp(c dispatch.Context, out, self, end, weight *tensor.Tensor) (resu
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordEq(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "eq", "EqBackward0", out, self)
+	r, err := beginConstant(c, "eq", "EqBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Eq(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordNe(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "ne", "NeBackward0", out, self)
+	r, err := beginConstant(c, "ne", "NeBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Ne(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLt(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "lt", "LtBackward0", out, self)
+	r, err := beginConstant(c, "lt", "LtBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Lt(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLe(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "le", "LeBackward0", out, self)
+	r, err := beginConstant(c, "le", "LeBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Le(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordGt(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "gt", "GtBackward0", out, self)
+	r, err := beginConstant(c, "gt", "GtBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Gt(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordGe(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "ge", "GeBackward0", out, self)
+	r, err := beginConstant(c, "ge", "GeBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Ge(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordIsposinf(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "isposinf", "IsposinfBackward0", out, self)
+	r, err := beginConstant(c, "isposinf", "IsposinfBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Isposinf(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordIsneginf(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "isneginf", "IsneginfBackward0", out, self)
+	r, err := beginConstant(c, "isneginf", "IsneginfBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Isneginf(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSignbit(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "signbit", "SignbitBackward0", out, self)
+	r, err := beginConstant(c, "signbit", "SignbitBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Signbit(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordComplexParts(c dispatch.Context, out, re, im *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "complex", "ComplexBackward0", out, re, im)
+	r, err := beginCall(c, "complex", "ComplexBackward0", out, re, im)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ComplexParts(out, re, im)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1236,25 +1236,25 @@ func recordComplexParts(c dispatch.Context, out, re, im *tensor.Tensor) (result 
 			return s.release(1, s.Track(s.C.Imag(s.consume(s.take(0)))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordPolar(c dispatch.Context, out, abs, angle *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "polar", "PolarBackward0", out, abs, angle)
+	r, err := beginCall(c, "polar", "PolarBackward0", out, abs, angle)
 	if err != nil {
 		return
 	}
-	angle_ := r.save("angle", angle, r.wants(0))
+	angle_ := r.saveOperand("angle", angle, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Polar(out, abs, angle)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -1265,46 +1265,50 @@ func recordPolar(c dispatch.Context, out, abs, angle *tensor.Tensor) (result *te
 			return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.timesI(s.saved(result_)), left))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordReal(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "real", "SelectBackward0", nil, self)
+	r, err := beginCall(c, "real", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Real(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Real(base)) }, result)
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Real(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
 
 func recordImag(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "imag", "SelectBackward0", nil, self)
+	r, err := beginCall(c, "imag", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Imag(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Imag(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.timesI(s.consume(s.take(0)))) }
 	}
 	return
 }
 
 func recordViewAsReal(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view_as_real", "ViewAsRealBackward0", nil, self)
+	r, err := beginCall(c, "view_as_real", "ViewAsRealBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ViewAsReal(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.ViewAsReal(base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.ViewAsReal(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.ViewAsComplex(s.consume(s.release(1, s.Track(s.C.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
@@ -1314,14 +1318,14 @@ func recordViewAsReal(c dispatch.Context, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordViewAsComplex(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view_as_complex", "ViewAsComplexBackward0", nil, self)
+	r, err := beginCall(c, "view_as_complex", "ViewAsComplexBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ViewAsComplex(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.ViewAsComplex(base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.ViewAsComplex(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.ViewAsReal(s.consume(s.release(1, s.Track(s.C.ResolveConj(s.consume(s.take(0)))))))))
@@ -1331,27 +1335,29 @@ func recordViewAsComplex(c dispatch.Context, self *tensor.Tensor) (result *tenso
 }
 
 func recordConj(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "conj", "ConjBackward0", nil, self)
+	r, err := beginCall(c, "conj", "ConjBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Conj(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Conj(base)) }, result)
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Conj(base))
+		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.conj(s.consume(s.take(0)))) }
 	}
 	return
 }
 
 func recordNegView(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "neg_view", "NegViewBackward0", nil, self)
+	r, err := beginCall(c, "neg_view", "NegViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NegView(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.NegView(base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.NegView(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
 	}
@@ -1359,7 +1365,7 @@ func recordNegView(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tens
 }
 
 func recordConjPhysical(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "conj_physical", either(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
+	r, err := beginCall(c, "conj_physical", either(out == self, "ConjPhysicalBackward1", "ConjPhysicalBackward0"), out, self)
 	if err != nil {
 		return
 	}
@@ -1367,13 +1373,13 @@ func recordConjPhysical(c dispatch.Context, out, self *tensor.Tensor) (result *t
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.conj(s.consume(s.take(0)))) }
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordResolveConj(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "resolve_conj", "CloneBackward0", nil, self)
+	r, err := beginCall(c, "resolve_conj", "CloneBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -1386,7 +1392,7 @@ func recordResolveConj(c dispatch.Context, self *tensor.Tensor) (result *tensor.
 }
 
 func recordResolveNeg(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "resolve_neg", "CloneBackward0", nil, self)
+	r, err := beginCall(c, "resolve_neg", "CloneBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -1399,40 +1405,40 @@ func recordResolveNeg(c dispatch.Context, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordAngle(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "angle", "AngleBackward0", out, self)
+	r, err := beginCall(c, "angle", "AngleBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Angle(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.angleGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordClone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clone", "CloneBackward0", nil, self)
+	r, err := beginCall(c, "clone", "CloneBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Clone(self, f)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return
 }
 
 func recordContiguous(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "contiguous", "CloneBackward0", nil, self)
+	r, err := beginCall(c, "contiguous", "CloneBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -1444,7 +1450,7 @@ func recordContiguous(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFor
 }
 
 func recordToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, async, forced bool, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "to", "ToCopyBackward0", nil, self)
+	r, err := beginCall(c, "to", "ToCopyBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -1456,12 +1462,12 @@ func recordToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, lay
 }
 
 func recordCopy(c dispatch.Context, self, src *tensor.Tensor, async bool) (err error) {
-	r, err := begin(c, "copy_", "CopyBackwards", self, self, src)
+	r, err := beginCall(c, "copy_", "CopyBackwards", self, self, src)
 	if err != nil {
 		return
 	}
 	err = r.c.Copy(self, src, async)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1469,18 +1475,18 @@ func recordCopy(c dispatch.Context, self, src *tensor.Tensor, async bool) (err e
 			}
 			return s.grad(0)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFill(c dispatch.Context, out, self, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fill", either(out == self, either(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), either(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
+	r, err := beginCall(c, "fill", either(out == self, either(value.IsWrappedNumber(), "FillBackward2", "FillBackward3"), either(value.IsWrappedNumber(), "FillBackward0", "FillBackward1")), out, self, value)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Fill(out, self, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -1488,266 +1494,266 @@ func recordFill(c dispatch.Context, out, self, value *tensor.Tensor) (result *te
 			}
 			return s.release(1, s.Track(s.C.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordZero(c dispatch.Context, self *tensor.Tensor) (err error) {
-	r, err := begin(c, "zero_", "ZeroBackward0", self, self)
+	r, err := beginCall(c, "zero_", "ZeroBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.Zero(self)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSet(c dispatch.Context, self *tensor.Tensor) (err error) {
-	if err = refuse(c, "set_", self); err != nil {
+	if err = refuseGrad(c, "set_", self); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).Set(self)
 }
 
 func recordSetTensor(c dispatch.Context, self, source *tensor.Tensor) (err error) {
-	if err = refuse(c, "set_", self, source); err != nil {
+	if err = refuseGrad(c, "set_", self, source); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetTensor(self, source)
 }
 
 func recordSetTensorGeometry(c dispatch.Context, self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
-	if err = refuse(c, "set_", self, source); err != nil {
+	if err = refuseGrad(c, "set_", self, source); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetTensorGeometry(self, source, offset, size, stride)
 }
 
 func recordSetStorage(c dispatch.Context, self *tensor.Tensor, source *storage.Storage) (err error) {
-	if err = refuse(c, "set_", self); err != nil {
+	if err = refuseGrad(c, "set_", self); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetStorage(self, source)
 }
 
 func recordSetStorageGeometry(c dispatch.Context, self *tensor.Tensor, source *storage.Storage, offset int64, size, stride []int64) (err error) {
-	if err = refuse(c, "set_", self); err != nil {
+	if err = refuseGrad(c, "set_", self); err != nil {
 		return
 	}
 	return c.Excluding(tensor.Gradient).SetStorageGeometry(self, source, offset, size, stride)
 }
 
 func recordFillDiagonal(c dispatch.Context, self *tensor.Tensor, value dtype.Scalar, wrap bool) (err error) {
-	r, err := begin(c, "fill_diagonal_", "CopySlices", self, self)
+	r, err := beginCall(c, "fill_diagonal_", "CopySlices", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillDiagonal(self, value, wrap)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.diagonalCleared(s.grad(0), wrap) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordZeros(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "zeros", "ZerosBackward0", out, nil)
+	r, err := beginConstant(c, "zeros", "ZerosBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Zeros(out, size, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordOnes(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "ones", "OnesBackward0", out, nil)
+	r, err := beginConstant(c, "ones", "OnesBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Ones(out, size, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordFull(c dispatch.Context, out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "full", "FullBackward0", out, nil)
+	r, err := beginConstant(c, "full", "FullBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Full(out, size, value, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordEmpty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "empty", "EmptyBackward0", out, nil)
+	r, err := beginConstant(c, "empty", "EmptyBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Empty(out, size, d, layout, dev, f)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordArangeStart(c dispatch.Context, out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	r, err := beginConstant(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ArangeStart(out, start, end, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordArangeStartStep(c dispatch.Context, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	r, err := beginConstant(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ArangeStartStep(out, start, end, step, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordArange(c dispatch.Context, out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "arange", "ArangeBackward0", out, nil)
+	r, err := beginConstant(c, "arange", "ArangeBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Arange(out, end, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordRange(c dispatch.Context, out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "range", "RangeBackward0", out, nil)
+	r, err := beginConstant(c, "range", "RangeBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Range(out, start, end, step, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinspace(c dispatch.Context, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	r, err := beginConstant(c, "linspace", "LinspaceBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Linspace(out, start, end, steps, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	r, err := beginConstant(c, "linspace", "LinspaceBackward0", out, start)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinspaceTensorTensor(out, start, end, steps, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, start)
+	r, err := beginConstant(c, "linspace", "LinspaceBackward0", out, start)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinspaceTensorScalar(out, start, end, steps, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linspace", "LinspaceBackward0", out, nil)
+	r, err := beginConstant(c, "linspace", "LinspaceBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinspaceScalarTensor(out, start, end, steps, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLogspace(c dispatch.Context, out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	r, err := beginConstant(c, "logspace", "LogspaceBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Logspace(out, start, end, steps, base, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	r, err := beginConstant(c, "logspace", "LogspaceBackward0", out, start)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogspaceTensorTensor(out, start, end, steps, base, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, start)
+	r, err := beginConstant(c, "logspace", "LogspaceBackward0", out, start)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogspaceTensorScalar(out, start, end, steps, base, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLogspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logspace", "LogspaceBackward0", out, nil)
+	r, err := beginConstant(c, "logspace", "LogspaceBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogspaceScalarTensor(out, start, end, steps, base, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordEye(c dispatch.Context, out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	r, err := beginConstant(c, "eye", "EyeBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Eye(out, n, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordEyeM(c dispatch.Context, out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "eye", "EyeBackward0", out, nil)
+	r, err := beginConstant(c, "eye", "EyeBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.EyeM(out, n, m, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordVander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Vander(c, x, n, increasing)
-	named(since, "FlipBackward0", result)
+	renameNodes(since, "FlipBackward0", result)
 	return
 }
 
 func recordFftC2c(c dispatch.Context, self *tensor.Tensor, dim []int64, forward bool, scale float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fft_c2c", "FftC2CBackward0", nil, self)
+	r, err := beginCall(c, "fft_c2c", "FftC2CBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.FftC2c(self, dim, forward, scale)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
@@ -1757,13 +1763,13 @@ func recordFftC2c(c dispatch.Context, self *tensor.Tensor, dim []int64, forward 
 }
 
 func recordFftR2c(c dispatch.Context, self *tensor.Tensor, dim []int64, onesided bool, scale float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fft_r2c", "FftR2CBackward0", nil, self)
+	r, err := beginCall(c, "fft_r2c", "FftR2CBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.FftR2c(self, dim, onesided, scale)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.realTransformGradient(s.consume(s.take(0)), selfSizes, dim, onesided, scale))
@@ -1773,12 +1779,12 @@ func recordFftR2c(c dispatch.Context, self *tensor.Tensor, dim []int64, onesided
 }
 
 func recordFftC2r(c dispatch.Context, self *tensor.Tensor, dim, size int64, scale float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fft_c2r", "FftC2RBackward0", nil, self)
+	r, err := beginCall(c, "fft_c2r", "FftC2RBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.FftC2r(self, dim, size, scale)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.hermitianTransformGradient(s.consume(s.take(0)), dim, scale))
 		}
@@ -1787,137 +1793,137 @@ func recordFftC2r(c dispatch.Context, self *tensor.Tensor, dim, size int64, scal
 }
 
 func recordFftFft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.fft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.fft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ifft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.ifft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftRfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.rfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.rfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIrfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.irfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.irfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIrfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftHfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.hfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.hfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftHfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIhfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ihfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.ihfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIhfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftFft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.fft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.fft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftFftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.fftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.fftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ifft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.ifft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ifftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.ifftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftRfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.rfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.rfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftRfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.rfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.rfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIrfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.irfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.irfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIrfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIrfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.irfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.irfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIrfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftHfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.hfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.hfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftHfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftHfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.hfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.hfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftHfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIhfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ihfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.ihfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIhfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIhfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ihfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.ihfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftIhfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftFftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	return into(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.fftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftFftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
 func recordFftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	return into(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "fft.rfftfreq", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FftRfftfreq(c, made, n, d, dt, layout, dev)
 	})
 }
 
 func recordSignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mode string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "signal_pad", "ReflectionPad1DBackward0", nil, self)
+	r, err := beginCall(c, "signal_pad", "ReflectionPad1DBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SignalPad(self, before, after, mode)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.signalPadGradient(s.consume(s.take(0)), s.saved(self_), before, after, mode))
 		}
@@ -1928,473 +1934,473 @@ func recordSignalPad(c dispatch.Context, self *tensor.Tensor, before, after int6
 func recordStft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Stft(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
-	named(since, either((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
+	renameNodes(since, either((int64(self.Dim()) == 1), "SqueezeBackward4", "TransposeBackward1"), result)
 	return
 }
 
 func recordSqrt(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sqrt", "SqrtBackward0", out, self)
+	r, err := beginCall(c, "sqrt", "SqrtBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Sqrt(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.int(2), s.conj(s.saved(result_)))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordRsqrt(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rsqrt", "RsqrtBackward0", out, self)
+	r, err := beginCall(c, "rsqrt", "RsqrtBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Rsqrt(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.Track(s.C.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordExp(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "exp", "ExpBackward0", out, self)
+	r, err := beginCall(c, "exp", "ExpBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Exp(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.saved(result_)), left) }
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordExp2(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "exp2", "Exp2Backward0", out, self)
+	r, err := beginCall(c, "exp2", "Exp2Backward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Exp2(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.take(0), s.conj(s.saved(result_)), left), s.float(0.6931471805599453), left)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordExpm1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "expm1", "Expm1Backward0", out, self)
+	r, err := beginCall(c, "expm1", "Expm1Backward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Expm1(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.add(s.conj(s.saved(result_)), s.int(1))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLog(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log", "LogBackward0", out, self)
+	r, err := beginCall(c, "log", "LogBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Log(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(self_)), left) }
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLog2(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log2", "Log2Backward0", out, self)
+	r, err := beginCall(c, "log2", "Log2Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Log2(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(0.6931471805599453))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLog10(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log10", "Log10Backward0", out, self)
+	r, err := beginCall(c, "log10", "Log10Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Log10(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), (s.mul(s.conj(s.saved(self_)), s.float(2.302585092994046))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLog1p(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log1p", "Log1PBackward0", out, self)
+	r, err := beginCall(c, "log1p", "Log1PBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Log1p(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.add(s.saved(self_), s.int(1)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sin", "SinBackward0", out, self)
+	r, err := beginCall(c, "sin", "SinBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Sin(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.C.Cos(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCos(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cos", "CosBackward0", out, self)
+	r, err := beginCall(c, "cos", "CosBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Cos(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.Track(s.C.Sin(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTan(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "tan", "TanBackward0", out, self)
+	r, err := beginCall(c, "tan", "TanBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Tan(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAsin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "asin", "AsinBackward0", out, self)
+	r, err := beginCall(c, "asin", "AsinBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Asin(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAcos(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "acos", "AcosBackward0", out, self)
+	r, err := beginCall(c, "acos", "AcosBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Acos(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAtan(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "atan", "AtanBackward0", out, self)
+	r, err := beginCall(c, "atan", "AtanBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Atan(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSinh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sinh", "SinhBackward0", out, self)
+	r, err := beginCall(c, "sinh", "SinhBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Sinh(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.C.Cosh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCosh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cosh", "CoshBackward0", out, self)
+	r, err := beginCall(c, "cosh", "CoshBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Cosh(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Track(s.C.Sinh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTanh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "tanh", "TanhBackward0", out, self)
+	r, err := beginCall(c, "tanh", "TanhBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Tanh(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAsinh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "asinh", "AsinhBackward0", out, self)
+	r, err := beginCall(c, "asinh", "AsinhBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Asinh(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAcosh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "acosh", "AcoshBackward0", out, self)
+	r, err := beginCall(c, "acosh", "AcoshBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Acosh(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.Track(s.C.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAtanh(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "atanh", "AtanhBackward0", out, self)
+	r, err := beginCall(c, "atanh", "AtanhBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Atanh(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sigmoid", "SigmoidBackward0", out, self)
+	r, err := beginCall(c, "sigmoid", "SigmoidBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Sigmoid(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAtan2(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "atan2", "Atan2Backward0", out, self, other)
+	r, err := beginCall(c, "atan2", "Atan2Backward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Atan2(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2403,26 +2409,26 @@ func recordAtan2(c dispatch.Context, out, self, other *tensor.Tensor) (result *t
 			return s.binary('*', s.negOver(s.take(0)), s.atan2Slope(s.saved(self_), s.saved(self_), s.saved(other_)), left)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordHypot(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "hypot", "HypotBackward0", out, self, other)
+	r, err := beginCall(c, "hypot", "HypotBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(1))
-	self_ := r.save("self", self, r.wants(0))
+	other_ := r.saveOperand("other", other, r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Hypot(out, self, other)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2433,24 +2439,24 @@ func recordHypot(c dispatch.Context, out, self, other *tensor.Tensor) (result *t
 			return s.binary('*', s.take(0), (s.div(s.saved(other_), s.saved(result_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIndexPut(c dispatch.Context, out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_put", "IndexPutBackward0", out, self, values)
+	r, err := beginCall(c, "index_put", "IndexPutBackward0", out, self, values)
 	if err != nil {
 		return
 	}
-	indices_ := r.saveAll("indices", indices, r.wants(0) || r.wants(1))
+	indices_ := r.saveOperands("indices", indices, r.needsGrad(0) || r.needsGrad(1))
 	valuesLike := likeOf(values)
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.IndexPut(out, self, indices, values, accumulate)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2458,69 +2464,69 @@ func recordIndexPut(c dispatch.Context, out, self *tensor.Tensor, indices []*ten
 					return s.release(2, s.Track(s.C.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
 				})
 			}
-			return s.release(1, s.Track(s.C.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
+			return s.release(1, s.Track(s.C.IndexGet(s.consume(s.take(0)), s.indexItems(s.savedAll(indices_)))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIndexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_select", "IndexSelectBackward0", out, self)
+	r, err := beginCall(c, "index_select", "IndexSelectBackward0", out, self)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0))
+	index_ := r.saveOperand("index", index, r.needsGrad(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.IndexSelect(out, self, dim, index)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 				return s.C.IndexAdd(out, t, dim, s.saved(index_), s.consume(s.take(0)), dtype.IntScalar(1))
 			}))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMaskedSelect(c dispatch.Context, out, self, mask *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "masked_select", "MaskedSelectBackward0", out, self)
+	r, err := beginCall(c, "masked_select", "MaskedSelectBackward0", out, self)
 	if err != nil {
 		return
 	}
-	mask_ := r.save("mask", mask, r.wants(0))
+	mask_ := r.saveOperand("mask", mask, r.needsGrad(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.MaskedSelect(out, self, mask)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.maskedSelectGradient(s.consume(s.take(0)), selfLike, s.saved(mask_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMaskedFill(c dispatch.Context, out, self, mask, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
+	r, err := beginCall(c, "masked_fill", either(value.IsWrappedNumber(), "MaskedFillBackward0", "MaskedFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
-	mask_ := r.save("mask", mask, r.wants(0) || r.wants(1))
+	mask_ := r.saveOperand("mask", mask, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.MaskedFill(out, self, mask, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2529,24 +2535,24 @@ func recordMaskedFill(c dispatch.Context, out, self, mask, value *tensor.Tensor)
 			return s.release(1, s.Track(s.C.Sum(nil, s.consume(s.release(1, s.Track(s.C.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMaskedScatter(c dispatch.Context, out, self, mask, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "masked_scatter", "MaskedScatterBackward0", out, self, source)
+	r, err := beginCall(c, "masked_scatter", "MaskedScatterBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	mask_ := r.save("mask", mask, r.wants(0) || r.wants(1))
+	mask_ := r.saveOperand("mask", mask, r.needsGrad(0) || r.needsGrad(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.MaskedScatter(out, self, mask, source)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2554,99 +2560,99 @@ func recordMaskedScatter(c dispatch.Context, out, self, mask, source *tensor.Ten
 			}
 			return s.release(1, s.maskedScatterGradient(s.consume(s.take(0)), s.saved(mask_), sourceSizes))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordGather(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "gather", "GatherBackward0", out, self)
+	r, err := beginCall(c, "gather", "GatherBackward0", out, self)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0))
+	index_ := r.saveOperand("index", index, r.needsGrad(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Gather(out, self, dim, index, x4)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.gatherGradient(s.consume(s.take(0)), selfLike, dim, s.saved(index_), x4))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTake(c dispatch.Context, out, self, index *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "take", "TakeBackward0", out, self)
+	r, err := beginCall(c, "take", "TakeBackward0", out, self)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0))
+	index_ := r.saveOperand("index", index, r.needsGrad(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Take(out, self, index)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.taken(s.consume(s.take(0)), s.saved(index_), selfLike))
+			return s.release(1, s.takeGradient(s.consume(s.take(0)), s.saved(index_), selfLike))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTakeAlongDim(c dispatch.Context, out, self, indices *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self, indices) {
+	if !isRecording(c, out, self, indices) {
 		return c.Excluding(tensor.Gradient).TakeAlongDim(out, self, indices, dim)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).TakeAlongDim(m.of(out), m.of(self), m.of(indices), dim)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).TakeAlongDim(m.metaOf(out), m.metaOf(self), m.metaOf(indices), dim)
 	}, out, self, indices); err != nil {
 		return
 	}
-	return compose(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.along(self, indices, dim) })
+	return composeFormula(c, "take_along_dim", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.takeAlongDim(self, indices, dim) })
 }
 
 func recordNonzero(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "nonzero", "NonzeroBackward0", out, self)
+	r, err := beginConstant(c, "nonzero", "NonzeroBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Nonzero(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordNonzeroStatic(c dispatch.Context, out, self *tensor.Tensor, size, fill int64) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "nonzero_static", "NonzeroStaticBackward0", out, self)
+	r, err := beginConstant(c, "nonzero_static", "NonzeroStaticBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NonzeroStatic(out, self, size, fill)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordPut(c dispatch.Context, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "put", "PutBackward0", out, self, source)
+	r, err := beginCall(c, "put", "PutBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0) || r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
 	sourceLike := likeOf(source)
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Put(out, self, index, source, accumulate)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2658,117 +2664,117 @@ func recordPut(c dispatch.Context, out, self, index, source *tensor.Tensor, accu
 			}
 			return s.release(1, s.Track(s.C.Reshape(s.consume(s.release(1, s.Track(s.C.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordScatter(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "scatter", "ScatterBackward0", out, self, source)
+	r, err := beginCall(c, "scatter", "ScatterBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0) || r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Scatter(out, self, dim, index, source)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.release(1, s.Track(s.C.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 			}
-			return s.release(1, s.scattered(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
+			return s.release(1, s.scatterSourceGradient(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordScatterValue(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "scatter", "ScatterBackward1", out, self)
+	r, err := beginCall(c, "scatter", "ScatterBackward1", out, self)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0))
+	index_ := r.saveOperand("index", index, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordScatterReduceSource(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "scatter", "NotImplemented", out, self, index, source)
+	r, err := beginCall(c, "scatter", "NotImplemented", out, self, index, source)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ScatterReduceSource(out, self, dim, index, source, reduce)
-	r.undifferentiable("scatter", err, result)
+	r.endUndifferentiable("scatter", err, result)
 	return
 }
 
 func recordScatterReduceValue(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "scatter", "NotImplemented", out, self, index)
+	r, err := beginCall(c, "scatter", "NotImplemented", out, self, index)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ScatterReduceValue(out, self, dim, index, value, reduce)
-	r.undifferentiable("scatter", err, result)
+	r.endUndifferentiable("scatter", err, result)
 	return
 }
 
 func recordScatterAdd(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "scatter_add", "ScatterAddBackward0", out, self, source)
+	r, err := beginCall(c, "scatter_add", "ScatterAddBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.ScatterAdd(out, self, dim, index, source)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.take(0)
 			}
-			return s.release(1, s.scattered(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
+			return s.release(1, s.scatterSourceGradient(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordScatterReduce(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "scatter_reduce", "ScatterReduceBackward0", out, self, source)
+	r, err := beginCall(c, "scatter_reduce", "ScatterReduceBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
-	source_ := r.save("src", source, r.wants(0) || r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
+	source_ := r.saveOperand("src", source, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.ScatterReduce(out, self, dim, index, source, reduce, includeSelf)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -2778,47 +2784,47 @@ func recordScatterReduce(c dispatch.Context, out, self *tensor.Tensor, dim int64
 			}
 			return s.release(1, s.scatterReduceSource(s.consume(s.take(0)), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIndexAdd(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_add", "IndexAddBackward0", out, self, source)
+	r, err := beginCall(c, "index_add", "IndexAddBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.IndexAdd(out, self, dim, index, source, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.take(0)
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
+			return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_copy", "IndexCopyBackward0", out, self, source)
+	r, err := beginCall(c, "index_copy", "IndexCopyBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0) || r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.IndexCopy(out, self, dim, index, source)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2828,23 +2834,23 @@ func recordIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, in
 			}
 			return s.release(1, s.Track(s.C.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
+	r, err := beginCall(c, "index_fill", either(value.IsWrappedNumber(), "IndexFillBackward0", "IndexFillBackward1"), out, self, value)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0) || r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.IndexFill(out, self, dim, index, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -2854,135 +2860,135 @@ func recordIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, in
 			}
 			return s.release(1, s.Track(s.C.Sum(nil, s.consume((s.binary('*', s.grad(0), s.Track(s.C.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIndexReduce(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "index_reduce", "IndexReduceBackward0", out, self, source)
+	r, err := beginCall(c, "index_reduce", "IndexReduceBackward0", out, self, source)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
-	source_ := r.save("source", source, r.wants(0) || r.wants(1))
+	index_ := r.saveOperand("index", index, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
+	source_ := r.saveOperand("source", source, r.needsGrad(0) || r.needsGrad(1))
 	sourceSizes := copied(source.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.IndexReduce(out, self, dim, index, source, reduce, includeSelf)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.scatterReduceSelf(s.consume(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
+				return s.release(1, s.scatterReduceSelf(s.consume(s.take(0)), s.saved(self_), dim, s.scatterIndex(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 			}
-			return s.release(1, s.scatterReduceSource(s.consume(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
+			return s.release(1, s.scatterReduceSource(s.consume(s.take(0)), s.saved(self_), dim, s.scatterIndex(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCat(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cat", "CatBackward0", out, tensors...)
+	r, err := beginCall(c, "cat", "CatBackward0", out, tensors...)
 	if err != nil {
 		return
 	}
 	tensorsSizes := sizesOf(tensors)
 	result, err = r.c.Cat(out, tensors, dim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.catted(s.consume(s.take(0)), tensorsSizes, dim, int64(i)))
+			return s.release(1, s.catGradient(s.consume(s.take(0)), tensorsSizes, dim, int64(i)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "stack", "StackBackward0", out, tensors...)
+	r, err := beginCall(c, "stack", "StackBackward0", out, tensors...)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Stack(out, tensors, dim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.selected(s.consume(s.take(0)), dim, int64(i)))
+			return s.release(1, s.selectAt(s.consume(s.take(0)), dim, int64(i)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordHstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "hstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "hstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Hstack(c, made, tensors)
 	})
 }
 
 func recordVstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "vstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "vstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Vstack(c, made, tensors)
 	})
 }
 
 func recordDstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "dstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "dstack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Dstack(c, made, tensors)
 	})
 }
 
 func recordColumnStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "column_stack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "column_stack", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ColumnStack(c, made, tensors)
 	})
 }
 
 func recordCombinations(c dispatch.Context, self *tensor.Tensor, r int64, withReplacement bool) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).Combinations(self, r, withReplacement)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).Combinations(m.of(self), r, withReplacement)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Combinations(m.metaOf(self), r, withReplacement)
 	}, self); err != nil {
 		return
 	}
 	since := numbers.Load()
-	result, err = compose(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combined(self, r, withReplacement) })
-	named(since, "IndexBackward0", result)
+	result, err = composeFormula(c, "combinations", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.combinationsOf(self, r, withReplacement) })
+	renameNodes(since, "IndexBackward0", result)
 	return
 }
 
 func recordBlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "block_diag", "BlockDiagBackward0", nil, tensors...)
+	r, err := beginCall(c, "block_diag", "BlockDiagBackward0", nil, tensors...)
 	if err != nil {
 		return
 	}
 	tensorsSizes := sizesOf(tensors)
 	result, err = r.c.BlockDiag(tensors)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.block(s.consume(s.take(0)), tensorsSizes, int64(i)))
+			return s.release(1, s.blockGradient(s.consume(s.take(0)), tensorsSizes, int64(i)))
 		}
 	}
 	return
 }
 
 func recordRepeat(c dispatch.Context, self *tensor.Tensor, repeats []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "repeat", "RepeatBackward0", nil, self)
+	r, err := beginCall(c, "repeat", "RepeatBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Repeat(self, repeats)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		repeats = copied(repeats)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.repeatGradient(s.consume(s.take(0)), repeats, selfSizes))
@@ -2994,17 +3000,17 @@ func recordRepeat(c dispatch.Context, self *tensor.Tensor, repeats []int64) (res
 func recordRepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim, outputSize ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().RepeatInterleaveSelf(c, self, repeats, dim, outputSize)
-	named(since, "ViewBackward0", result)
+	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordRoll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "roll", "RollBackward0", nil, self)
+	r, err := beginCall(c, "roll", "RollBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Roll(self, shifts, dims)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dims = copied(dims)
 		shifts = copied(shifts)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3015,12 +3021,12 @@ func recordRoll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (
 }
 
 func recordFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "flip", "FlipBackward0", nil, self)
+	r, err := beginCall(c, "flip", "FlipBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Flip(self, dims)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dims = copied(dims)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Flip(s.consume(s.take(0)), dims)))
@@ -3032,66 +3038,66 @@ func recordFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *
 func recordRot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Rot90(c, self, k, dims)
-	named(since, "Rot90Backward0", result)
+	renameNodes(since, "Rot90Backward0", result)
 	return
 }
 
 func recordTril(c dispatch.Context, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "tril", "TrilBackward0", out, self)
+	r, err := beginCall(c, "tril", "TrilBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Tril(out, self, diagonal)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Tril(nil, s.consume(s.take(0)), diagonal)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTriu(c dispatch.Context, out, self *tensor.Tensor, diagonal int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "triu", "TriuBackward0", out, self)
+	r, err := beginCall(c, "triu", "TriuBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Triu(out, self, diagonal)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Triu(nil, s.consume(s.take(0)), diagonal)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordDiag(c dispatch.Context, out, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self) {
+	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).Diag(out, self, offset)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).Diag(m.of(out), m.of(self), offset)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Diag(m.metaOf(out), m.metaOf(self), offset)
 	}, out, self); err != nil {
 		return
 	}
 	since := numbers.Load()
-	result, err = compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	result, err = composeFormula(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.Track(s.C.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Clone(s.consume(s.Track(s.C.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
-	named(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
+	renameNodes(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
 	return
 }
 
 func recordDiagEmbed(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "diag_embed", "DiagEmbedBackward0", nil, self)
+	r, err := beginCall(c, "diag_embed", "DiagEmbedBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.DiagEmbed(self, offset, dim1, dim2)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
@@ -3100,27 +3106,27 @@ func recordDiagEmbed(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2
 }
 
 func recordDiagflat(c dispatch.Context, self *tensor.Tensor, offset int64) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).Diagflat(self, offset)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).Diagflat(m.of(self), offset)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Diagflat(m.metaOf(self), offset)
 	}, self); err != nil {
 		return
 	}
-	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.release(1, s.Track(s.C.DiagEmbed(s.consume(s.Track(s.C.Reshape(self, s.whole()))), offset, -2, -1)))
+	return composeFormula(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+		return s.release(1, s.Track(s.C.DiagEmbed(s.consume(s.Track(s.C.Reshape(self, s.flatSizes()))), offset, -2, -1)))
 	})
 }
 
 func recordDiagonalScatter(c dispatch.Context, self, src *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "diagonal_scatter", "DiagonalScatterBackward0", nil, self, src)
+	r, err := beginCall(c, "diagonal_scatter", "DiagonalScatterBackward0", nil, self, src)
 	if err != nil {
 		return
 	}
 	srcLike := likeOf(src)
 	result, err = r.c.DiagonalScatter(self, src, offset, dim1, dim2)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -3133,32 +3139,32 @@ func recordDiagonalScatter(c dispatch.Context, self, src *tensor.Tensor, offset,
 }
 
 func recordSelectScatter(c dispatch.Context, self, src *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "select_scatter", "SelectScatterBackward0", nil, self, src)
+	r, err := beginCall(c, "select_scatter", "SelectScatterBackward0", nil, self, src)
 	if err != nil {
 		return
 	}
 	srcLike := likeOf(src)
 	result, err = r.c.SelectScatter(self, src, dim, index)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.release(2, s.Track(s.C.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
 			}
-			return s.release(1, s.selected(s.consume(s.take(0)), dim, index))
+			return s.release(1, s.selectAt(s.consume(s.take(0)), dim, index))
 		}
 	}
 	return
 }
 
 func recordSliceScatter(c dispatch.Context, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "slice_scatter", "SliceScatterBackward0", out, self, src)
+	r, err := beginCall(c, "slice_scatter", "SliceScatterBackward0", out, self, src)
 	if err != nil {
 		return
 	}
 	srcLike := likeOf(src)
 	result, err = r.c.SliceScatter(out, self, src, dim, start, end, step)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -3166,13 +3172,13 @@ func recordSliceScatter(c dispatch.Context, out, self, src *tensor.Tensor, dim i
 			}
 			return s.release(1, s.Track(s.C.Slice(s.consume(s.take(0)), dim, start, end, step)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "as_strided_scatter", "AsStridedScatterBackward0", nil, self, src)
+	r, err := beginCall(c, "as_strided_scatter", "AsStridedScatterBackward0", nil, self, src)
 	if err != nil {
 		return
 	}
@@ -3181,7 +3187,7 @@ func recordAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, 
 	selfStrides := copied(self.Strides())
 	srcLike := likeOf(src)
 	result, err = r.c.AsStridedScatter(self, src, size, stride, offset)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		size = copied(size)
 		stride = copied(stride)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3196,33 +3202,33 @@ func recordAsStridedScatter(c dispatch.Context, self, src *tensor.Tensor, size, 
 }
 
 func recordConstantPadNd(c dispatch.Context, self *tensor.Tensor, pad []int64, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "constant_pad_nd", "ConstantPadNdBackward0", nil, self)
+	r, err := beginCall(c, "constant_pad_nd", "ConstantPadNdBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ConstantPadNd(self, pad, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
+			return s.release(1, s.Track(s.C.ConstantPadNd(s.consume(s.take(0)), s.negateList(pad), dtype.IntScalar(0))))
 		}
 	}
 	return
 }
 
 func recordLinalgCross(c dispatch.Context, out, self, other *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.cross", "LinalgCrossBackward0", out, self, other)
+	r, err := beginCall(c, "linalg.cross", "LinalgCrossBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgCross(out, self, other, dim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -3230,50 +3236,50 @@ func recordLinalgCross(c dispatch.Context, out, self, other *tensor.Tensor, dim 
 			}
 			return s.release(1, s.Track(s.C.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.vecdot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.vecdot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgVecdot(c, made, x, y, dim)
 	})
 }
 
 func recordLinalgMultiDot(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "linalg.multi_dot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMultiDot(c, made, tensors)
 	})
-	named(since, "ViewBackward0", result)
+	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "chain_matmul", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ChainMatmul(c, made, matrices)
 	})
 }
 
 func recordLinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_power", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.matrix_power", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMatrixPower(c, made, self, n)
 	})
 }
 
 func recordLinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
+	r, err := beginCall(c, "linalg.matrix_exp", "LinalgMatrixExpBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgMatrixExp(self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.matrixExpGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
@@ -3284,87 +3290,87 @@ func recordLinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (result *ten
 func recordLinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().LinalgVander(c, x, n)
-	named(since, "CatBackward0", result)
+	renameNodes(since, "CatBackward0", result)
 	return
 }
 
 func recordLinalgTensorinv(c dispatch.Context, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.tensorinv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "linalg.tensorinv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgTensorinv(c, made, self, ind)
 	})
-	named(since, "ReshapeAliasBackward0", result)
+	renameNodes(since, "ReshapeAliasBackward0", result)
 	return
 }
 
 func recordLinalgTensorsolve(c dispatch.Context, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.tensorsolve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "linalg.tensorsolve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgTensorsolve(c, made, self, other, dims)
 	})
-	named(since, "ViewBackward0", result)
+	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordLinalgCholeskyEx(c dispatch.Context, outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (LResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.cholesky_ex", []*tensor.Tensor{outL, outInfo}, self); err != nil {
+	if err = checkOutPlain(c, "linalg.cholesky_ex", []*tensor.Tensor{outL, outInfo}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.cholesky_ex", "LinalgCholeskyExBackward0", outL, self)
+	r, err := beginCall(c, "linalg.cholesky_ex", "LinalgCholeskyExBackward0", outL, self)
 	if err != nil {
 		return
 	}
 	LResult, infoResult, err = r.c.LinalgCholeskyEx(outL, outInfo, self, upper, checkErrors)
-	if r.finish(err, LResult, nil) {
-		LResult_ := r.saveResult("L", LResult, 0, r.wants(0))
-		if err = r.undo(LResult, infoResult); err != nil {
+	if r.setGradFns(err, LResult, nil) {
+		LResult_ := r.saveResult("L", LResult, 0, r.needsGrad(0))
+		if err = r.releaseResults(LResult, infoResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.choleskyGradient(s.consume(s.take(0)), s.saved(LResult_), upper))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgCholesky(c, made, self, upper)
 	})
 }
 
 func recordCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	return into(c, "cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Cholesky(c, made, self, upper)
 	})
 }
 
 func recordLinalgLuFactorEx(c dispatch.Context, outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.lu_factor_ex", []*tensor.Tensor{outLU, outPivots, outInfo}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.lu_factor_ex", []*tensor.Tensor{outLU, outPivots, outInfo}, a); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.lu_factor_ex", "LinalgLuFactorExBackward0", outLU, a)
+	r, err := beginCall(c, "linalg.lu_factor_ex", "LinalgLuFactorExBackward0", outLU, a)
 	if err != nil {
 		return
 	}
 	LUResult, pivotsResult, infoResult, err = r.c.LinalgLuFactorEx(outLU, outPivots, outInfo, a, pivot, checkErrors)
-	if r.finish(err, LUResult, nil, nil) {
-		LUResult_ := r.saveResult("LU", LUResult, 0, r.wants(0))
-		pivotsResult_ := r.saveResult("pivots", pivotsResult, 1, r.wants(0))
-		if err = r.undo(LUResult, pivotsResult, infoResult); err != nil {
+	if r.setGradFns(err, LUResult, nil, nil) {
+		LUResult_ := r.saveResult("LU", LUResult, 0, r.needsGrad(0))
+		pivotsResult_ := r.saveResult("pivots", pivotsResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(LUResult, pivotsResult, infoResult); err != nil {
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.luFactorGradient(s.consume(s.take(0)), s.saved(LUResult_), s.saved(pivotsResult_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.lu_factor", []*tensor.Tensor{outLU, outPivots}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.lu_factor", []*tensor.Tensor{outLU, outPivots}, a); err != nil {
 		return
 	}
 	return dispatch.Composed().LinalgLuFactor(c, outLU, outPivots, a, pivot)
@@ -3373,158 +3379,158 @@ func recordLinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor
 func recordLu(c dispatch.Context, a *tensor.Tensor, pivot bool) (LUResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	LUResult, pivotsResult, infoResult, err = dispatch.Composed().Lu(c, a, pivot)
-	named(since, "LinalgLuFactorExBackward0", LUResult, pivotsResult, infoResult)
+	renameNodes(since, "LinalgLuFactorExBackward0", LUResult, pivotsResult, infoResult)
 	return
 }
 
 func recordLinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.lu", []*tensor.Tensor{outP, outL, outU}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.lu", []*tensor.Tensor{outP, outL, outU}, a); err != nil {
 		return
 	}
 	since := numbers.Load()
 	PResult, LResult, UResult, err = dispatch.Composed().LinalgLu(c, outP, outL, outU, a, pivot)
-	named(since, "LinalgLuBackward0", PResult, LResult, UResult)
+	renameNodes(since, "LinalgLuBackward0", PResult, LResult, UResult)
 	return
 }
 
 func recordLuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (PResult *tensor.Tensor, LResult *tensor.Tensor, UResult *tensor.Tensor, err error) {
-	if err = plain(c, "lu_unpack", []*tensor.Tensor{outP, outL, outU}, lu, pivots); err != nil {
+	if err = checkOutPlain(c, "lu_unpack", []*tensor.Tensor{outP, outL, outU}, lu, pivots); err != nil {
 		return
 	}
 	since := numbers.Load()
 	PResult, LResult, UResult, err = dispatch.Composed().LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
-	named(since, "LuUnpackBackward0", PResult, LResult, UResult)
+	renameNodes(since, "LuUnpackBackward0", PResult, LResult, UResult)
 	return
 }
 
 func recordLinalgLdlFactorEx(c dispatch.Context, outLD, outPivots, outInfo, self *tensor.Tensor, hermitian, checkErrors bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.ldl_factor_ex", []*tensor.Tensor{outLD, outPivots, outInfo}, self); err != nil {
+	if err = checkOutPlain(c, "linalg.ldl_factor_ex", []*tensor.Tensor{outLD, outPivots, outInfo}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
+	r, err := beginCall(c, "linalg.ldl_factor_ex", "NotImplemented", outLD, self)
 	if err != nil {
 		return
 	}
 	LDResult, pivotsResult, infoResult, err = r.c.LinalgLdlFactorEx(outLD, outPivots, outInfo, self, hermitian, checkErrors)
-	r.undifferentiable("linalg.ldl_factor_ex", err, LDResult, pivotsResult, infoResult)
+	r.endUndifferentiable("linalg.ldl_factor_ex", err, LDResult, pivotsResult, infoResult)
 	return
 }
 
 func recordLinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor, hermitian bool) (LDResult *tensor.Tensor, pivotsResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.ldl_factor", []*tensor.Tensor{outLD, outPivots}, self); err != nil {
+	if err = checkOutPlain(c, "linalg.ldl_factor", []*tensor.Tensor{outLD, outPivots}, self); err != nil {
 		return
 	}
 	return dispatch.Composed().LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
 }
 
 func recordGeqrf(c dispatch.Context, outA, outTau, self *tensor.Tensor) (aResult *tensor.Tensor, tauResult *tensor.Tensor, err error) {
-	if err = plain(c, "geqrf", []*tensor.Tensor{outA, outTau}, self); err != nil {
+	if err = checkOutPlain(c, "geqrf", []*tensor.Tensor{outA, outTau}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "geqrf", "GeqrfBackward0", outA, self)
+	r, err := beginCall(c, "geqrf", "GeqrfBackward0", outA, self)
 	if err != nil {
 		return
 	}
 	aResult, tauResult, err = r.c.Geqrf(outA, outTau, self)
-	r.undifferentiable("geqrf", err, aResult, tauResult)
+	r.endUndifferentiable("geqrf", err, aResult, tauResult)
 	return
 }
 
 func recordLinalgQr(c dispatch.Context, outQ, outR, a *tensor.Tensor, mode string) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.qr", []*tensor.Tensor{outQ, outR}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.qr", []*tensor.Tensor{outQ, outR}, a); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.qr", "LinalgQrBackward0", outQ, a)
+	r, err := beginCall(c, "linalg.qr", "LinalgQrBackward0", outQ, a)
 	if err != nil {
 		return
 	}
 	QResult, RResult, err = r.c.LinalgQr(outQ, outR, a, mode)
-	if r.finish(err, QResult, RResult) {
-		QResult_ := r.saveResult("Q", QResult, 0, r.wants(0))
-		RResult_ := r.saveResult("R", RResult, 1, r.wants(0))
-		if err = r.undo(QResult, RResult); err != nil {
+	if r.setGradFns(err, QResult, RResult) {
+		QResult_ := r.saveResult("Q", QResult, 0, r.needsGrad(0))
+		RResult_ := r.saveResult("R", RResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(QResult, RResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.qrGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
+			return s.qrGradient(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(QResult_), s.saved(RResult_), mode)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordQr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (QResult *tensor.Tensor, RResult *tensor.Tensor, err error) {
-	if err = plain(c, "qr", []*tensor.Tensor{outQ, outR}, self); err != nil {
+	if err = checkOutPlain(c, "qr", []*tensor.Tensor{outQ, outR}, self); err != nil {
 		return
 	}
 	return dispatch.Composed().Qr(c, outQ, outR, self, some)
 }
 
 func recordLinalgHouseholderProduct(c dispatch.Context, out, input, tau *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, out, input, tau) {
+	if !isRecording(c, out, input, tau) {
 		return c.Excluding(tensor.Gradient).LinalgHouseholderProduct(out, input, tau)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).LinalgHouseholderProduct(m.of(out), m.of(input), m.of(tau))
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).LinalgHouseholderProduct(m.metaOf(out), m.metaOf(input), m.metaOf(tau))
 	}, out, input, tau); err != nil {
 		return
 	}
 	since := numbers.Load()
-	result, err = compose(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
-	named(since, "LinalgHouseholderProductBackward0", result)
+	result, err = composeFormula(c, "linalg.householder_product", out, input, func(s *steps, input *tensor.Tensor) *tensor.Tensor { return s.householderOf(input, tau) })
+	renameNodes(since, "LinalgHouseholderProductBackward0", result)
 	return
 }
 
 func recordOrmqr(c dispatch.Context, out, self, tau, other *tensor.Tensor, left, transpose bool) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self, tau, other) {
+	if !isRecording(c, out, self, tau, other) {
 		return c.Excluding(tensor.Gradient).Ormqr(out, self, tau, other, left, transpose)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).Ormqr(m.of(out), m.of(self), m.of(tau), m.of(other), left, transpose)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Ormqr(m.metaOf(out), m.metaOf(self), m.metaOf(tau), m.metaOf(other), left, transpose)
 	}, out, self, tau, other); err != nil {
 		return
 	}
 	since := numbers.Load()
-	result, err = compose(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	result, err = composeFormula(c, "ormqr", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.reflectedOf(self, tau, other, left, transpose)
 	})
-	named(since, "OrmqrBackward0", result)
+	renameNodes(since, "OrmqrBackward0", result)
 	return
 }
 
 func recordLinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
+	r, err := beginCall(c, "linalg.matrix_sqrth", "LinalgMatrixSqrthBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinalgMatrixSqrth(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.matrixSqrthGradient(s.consume(s.take(0)), s.saved(result_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLyapunov(c dispatch.Context, h, g *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "lyapunov", "LyapunovBackward0", nil, h, g)
+	r, err := beginCall(c, "lyapunov", "LyapunovBackward0", nil, h, g)
 	if err != nil {
 		return
 	}
-	h_ := r.save("H", h, r.wants(0) || r.wants(1))
+	h_ := r.saveOperand("H", h, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Lyapunov(h, g)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3539,80 +3545,80 @@ func recordLyapunov(c dispatch.Context, h, g *tensor.Tensor) (result *tensor.Ten
 }
 
 func recordLinalgPolar(c dispatch.Context, outU, outH, a *tensor.Tensor) (UResult *tensor.Tensor, HResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.polar", []*tensor.Tensor{outU, outH}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.polar", []*tensor.Tensor{outU, outH}, a); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.polar", "LinalgPolarBackward0", outU, a)
+	r, err := beginCall(c, "linalg.polar", "LinalgPolarBackward0", outU, a)
 	if err != nil {
 		return
 	}
-	a_ := r.save("A", a, r.wants(0))
+	a_ := r.saveOperand("A", a, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	UResult, HResult, err = r.c.LinalgPolar(outU, outH, a)
-	if r.finish(err, UResult, HResult) {
-		UResult_ := r.saveResult("U", UResult, 0, r.wants(0))
-		HResult_ := r.saveResult("H", HResult, 1, r.wants(0))
-		if err = r.undo(UResult, HResult); err != nil {
+	if r.setGradFns(err, UResult, HResult) {
+		UResult_ := r.saveResult("U", UResult, 0, r.needsGrad(0))
+		HResult_ := r.saveResult("H", HResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(UResult, HResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.polarGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(UResult_), s.saved(HResult_))
+			return s.polarGradient(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(UResult_), s.saved(HResult_))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgDet(c dispatch.Context, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.det", "LinalgDetBackward0", out, a)
+	r, err := beginCall(c, "linalg.det", "LinalgDetBackward0", out, a)
 	if err != nil {
 		return
 	}
-	a_ := r.save("A", a, r.wants(0))
+	a_ := r.saveOperand("A", a, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgDet(out, a)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.detGradient(s.consume(s.take(0)), s.saved(a_), s.saved(result_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgSlogdet(c dispatch.Context, outSign, outLog, a *tensor.Tensor) (signResult *tensor.Tensor, logabsdetResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.slogdet", []*tensor.Tensor{outSign, outLog}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.slogdet", []*tensor.Tensor{outSign, outLog}, a); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.slogdet", "LinalgSlogdetBackward0", outSign, a)
+	r, err := beginCall(c, "linalg.slogdet", "LinalgSlogdetBackward0", outSign, a)
 	if err != nil {
 		return
 	}
-	a_ := r.save("A", a, r.wants(0))
+	a_ := r.saveOperand("A", a, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	signResult, logabsdetResult, err = r.c.LinalgSlogdet(outSign, outLog, a)
-	if r.finish(err, signResult, logabsdetResult) {
-		signResult_ := r.saveResult("sign", signResult, 0, r.wants(0))
-		if err = r.undo(signResult, logabsdetResult); err != nil {
+	if r.setGradFns(err, signResult, logabsdetResult) {
+		signResult_ := r.saveResult("sign", signResult, 0, r.needsGrad(0))
+		if err = r.releaseResults(signResult, logabsdetResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.slogdetGradient(s.grad(0), s.grad(1), s.saved(a_), s.saved(signResult_))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
@@ -3620,239 +3626,239 @@ func recordLinalgSlogdet(c dispatch.Context, outSign, outLog, a *tensor.Tensor) 
 func recordLogdet(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Logdet(c, self)
-	named(since, either(self.DType().IsComplex(), "", "WhereBackward0"), result)
+	renameNodes(since, either(self.DType().IsComplex(), "", "WhereBackward0"), result)
 	return
 }
 
 func recordLinalgVectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
+	r, err := beginCall(c, "linalg.vector_norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgVectorNorm(out, self, ord, dim, keepdim, d)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.normGradient(s.consume(s.take(0)), s.saved(self_), ord, s.saved(result_), dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordFrobeniusNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "frobenius_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "frobenius_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
 	})
 }
 
 func recordNuclearNorm(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "nuclear_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "nuclear_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NuclearNorm(c, made, self, dim, keepdim)
 	})
 }
 
 func recordLinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgCond(c, made, self, p)
 	})
-	named(since, either(p.IsNone(), "SqueezeBackward1", ""), result)
+	renameNodes(since, either(p.IsNone(), "SqueezeBackward1", ""), result)
 	return
 }
 
 func recordLinalgCondPStr(c dispatch.Context, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgCondPStr(c, made, self, p)
 	})
 }
 
 func recordLinalgMatrixRank(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	r, err := beginConstant(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinalgMatrixRank(out, self, atol, rtol, hermitian)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinalgMatrixRankAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	r, err := beginConstant(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol, hermitian)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinalgMatrixRankTol(c dispatch.Context, out, self *tensor.Tensor, tol float64, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	r, err := beginConstant(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinalgMatrixRankTol(out, self, tol, hermitian)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinalgMatrixRankTolTensor(c dispatch.Context, out, self, tol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
+	r, err := beginConstant(c, "linalg.matrix_rank", "LinalgMatrixRankBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinalgMatrixRankTolTensor(out, self, tol, hermitian)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLinalgPinv(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	r, err := beginCall(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgPinv(out, self, atol, rtol, hermitian)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgPinvAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	r, err := beginCall(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgPinvAtolRtolTensor(out, self, atol, rtol, hermitian)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgPinvRcond(c dispatch.Context, out, self *tensor.Tensor, rcond float64, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	r, err := beginCall(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgPinvRcond(out, self, rcond, hermitian)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgPinvRcondTensor(c dispatch.Context, out, self, rcond *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
+	r, err := beginCall(c, "linalg.pinv", "LinalgPinvBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgPinvRcondTensor(out, self, rcond, hermitian)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgSolveEx(c dispatch.Context, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (resultResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.solve_ex", []*tensor.Tensor{outResult, outInfo}, a, b); err != nil {
+	if err = checkOutPlain(c, "linalg.solve_ex", []*tensor.Tensor{outResult, outInfo}, a, b); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.solve_ex", "LinalgSolveExBackward0", outResult, a, b)
+	r, err := beginCall(c, "linalg.solve_ex", "LinalgSolveExBackward0", outResult, a, b)
 	if err != nil {
 		return
 	}
-	a_ := r.save("A", a, r.wants(0) || r.wants(1))
+	a_ := r.saveOperand("A", a, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	resultResult, infoResult, err = r.c.LinalgSolveEx(outResult, outInfo, a, b, left, checkErrors)
-	if r.finish(err, resultResult, nil) {
-		resultResult_ := r.saveResult("result", resultResult, 0, r.wants(0) || r.wants(1))
-		if err = r.undo(resultResult, infoResult); err != nil {
+	if r.setGradFns(err, resultResult, nil) {
+		resultResult_ := r.saveResult("result", resultResult, 0, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(resultResult, infoResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3862,57 +3868,57 @@ func recordLinalgSolveEx(c dispatch.Context, outResult, outInfo, a, b *tensor.Te
 			}
 			return s.release(1, s.solveGradientOfB(s.consume(s.take(0)), s.saved(a_), s.saved(resultResult_), left))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgSolve(c dispatch.Context, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "linalg.solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgSolve(c, made, a, b, left)
 	})
 }
 
 func recordLinalgInvEx(c dispatch.Context, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (inverseResult *tensor.Tensor, infoResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.inv_ex", []*tensor.Tensor{outInverse, outInfo}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.inv_ex", []*tensor.Tensor{outInverse, outInfo}, a); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.inv_ex", "LinalgInvExBackward0", outInverse, a)
+	r, err := beginCall(c, "linalg.inv_ex", "LinalgInvExBackward0", outInverse, a)
 	if err != nil {
 		return
 	}
 	inverseResult, infoResult, err = r.c.LinalgInvEx(outInverse, outInfo, a, checkErrors)
-	if r.finish(err, inverseResult, nil) {
-		inverseResult_ := r.saveResult("inverse", inverseResult, 0, r.wants(0))
-		if err = r.undo(inverseResult, infoResult); err != nil {
+	if r.setGradFns(err, inverseResult, nil) {
+		inverseResult_ := r.saveResult("inverse", inverseResult, 0, r.needsGrad(0))
+		if err = r.releaseResults(inverseResult, infoResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.inverseGradient(s.consume(s.take(0)), s.saved(inverseResult_)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgInv(c dispatch.Context, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().LinalgInv(c, made, a) })
+	return decomposeInto(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().LinalgInv(c, made, a) })
 }
 
 func recordLinalgSolveTriangular(c dispatch.Context, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
+	r, err := beginCall(c, "linalg.solve_triangular", "LinalgSolveTriangularBackward0", out, self, b)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.LinalgSolveTriangular(out, self, b, upper, left, unitriangular)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3922,53 +3928,53 @@ func recordLinalgSolveTriangular(c dispatch.Context, out, self, b *tensor.Tensor
 			}
 			return s.release(1, s.triangularGradientOfB(s.consume(s.take(0)), s.saved(self_), upper, left, unitriangular))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTriangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (solutionResult *tensor.Tensor, clonedCoefficientResult *tensor.Tensor, err error) {
-	if err = plain(c, "triangular_solve", []*tensor.Tensor{outSolution, outA}, self, a); err != nil {
+	if err = checkOutPlain(c, "triangular_solve", []*tensor.Tensor{outSolution, outA}, self, a); err != nil {
 		return
 	}
 	since := numbers.Load()
 	solutionResult, clonedCoefficientResult, err = dispatch.Composed().TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
-	named(since, "TriangularSolveBackward0", solutionResult, clonedCoefficientResult)
+	renameNodes(since, "TriangularSolveBackward0", solutionResult, clonedCoefficientResult)
 	return
 }
 
 func recordLinalgLuSolve(c dispatch.Context, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "linalg.lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
 	})
-	named(since, "LinalgLuSolveBackward0", result)
+	renameNodes(since, "LinalgLuSolveBackward0", result)
 	return
 }
 
 func recordLuSolve(c dispatch.Context, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().LuSolve(c, made, self, lu, pivots)
 	})
-	named(since, "LinalgLuSolveBackward0", result)
+	renameNodes(since, "LinalgLuSolveBackward0", result)
 	return
 }
 
 func recordCholeskySolve(c dispatch.Context, out, self, l *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
+	r, err := beginCall(c, "cholesky_solve", "CholeskySolveBackward0", out, self, l)
 	if err != nil {
 		return
 	}
-	l_ := r.save("L", l, r.wants(0) || r.wants(1))
+	l_ := r.saveOperand("L", l, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.CholeskySolve(out, self, l, upper)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -3978,333 +3984,333 @@ func recordCholeskySolve(c dispatch.Context, out, self, l *tensor.Tensor, upper 
 			}
 			return s.release(1, s.choleskySolveGradient(s.consume(s.take(0)), s.saved(l_), s.saved(result_), upper))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCholeskyInverse(c dispatch.Context, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
+	r, err := beginCall(c, "cholesky_inverse", "CholeskyInverseBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.CholeskyInverse(out, self, upper)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.choleskyInverseGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), upper))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgLdlSolve(c dispatch.Context, out, ld, pivots, b *tensor.Tensor, hermitian bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
+	r, err := beginCall(c, "linalg.ldl_solve", "NotImplemented", out, ld, pivots, b)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LinalgLdlSolve(out, ld, pivots, b, hermitian)
-	r.undifferentiable("linalg.ldl_solve", err, result)
+	r.endUndifferentiable("linalg.ldl_solve", err, result)
 	return
 }
 
 func recordLinalgLstsq(c dispatch.Context, outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (solutionResult *tensor.Tensor, residualsResult *tensor.Tensor, rankResult *tensor.Tensor, singularValuesResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.lstsq", []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, self, b); err != nil {
+	if err = checkOutPlain(c, "linalg.lstsq", []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, self, b); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.lstsq", "LinalgLstsqBackward0", outSolution, self, b)
+	r, err := beginCall(c, "linalg.lstsq", "LinalgLstsqBackward0", outSolution, self, b)
 	if err != nil {
 		return
 	}
-	b_ := r.save("b", b, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	b_ := r.saveOperand("b", b, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	solutionResult, residualsResult, rankResult, singularValuesResult, err = r.c.LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b, rcond, driver)
-	if r.finish(err, solutionResult, residualsResult, nil, nil) {
-		solutionResult_ := r.saveResult("solution", solutionResult, 0, r.wants(0) || r.wants(1))
-		if err = r.undo(solutionResult, residualsResult, rankResult, singularValuesResult); err != nil {
+	if r.setGradFns(err, solutionResult, residualsResult, nil, nil) {
+		solutionResult_ := r.saveResult("solution", solutionResult, 0, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(solutionResult, residualsResult, rankResult, singularValuesResult); err != nil {
 			return nil, nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.lstsqGradientOfA(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+				return s.lstsqGradientOfA(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
 			}
-			return s.lstsqGradientOfB(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
+			return s.lstsqGradientOfB(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(b_), s.saved(solutionResult_))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgEigh(c dispatch.Context, outValues, outVectors, self *tensor.Tensor, uplo string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.eigh", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
+	if err = checkOutPlain(c, "linalg.eigh", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.eigh", "LinalgEighBackward0", outValues, self)
+	r, err := beginCall(c, "linalg.eigh", "LinalgEighBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEigh(outValues, outVectors, self, uplo)
-	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.wants(0))
-		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.wants(0))
-		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+	if r.setGradFns(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.needsGrad(0))
+		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(eigenvaluesResult, eigenvectorsResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.eighGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+			return s.eighGradient(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgEigvalsh(c dispatch.Context, out, self *tensor.Tensor, uplo string) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self) {
+	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).LinalgEigvalsh(out, self, uplo)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).LinalgEigvalsh(m.of(out), m.of(self), uplo)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).LinalgEigvalsh(m.metaOf(out), m.metaOf(self), uplo)
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
+	return composeFormula(c, "linalg.eigvalsh", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalshOf(self, uplo) })
 }
 
 func recordLinalgEig(c dispatch.Context, outValues, outVectors, self *tensor.Tensor) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.eig", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
+	if err = checkOutPlain(c, "linalg.eig", []*tensor.Tensor{outValues, outVectors}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.eig", "LinalgEigBackward0", outValues, self)
+	r, err := beginCall(c, "linalg.eig", "LinalgEigBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfIsComplex := self.DType().IsComplex()
 	eigenvaluesResult, eigenvectorsResult, err = r.c.LinalgEig(outValues, outVectors, self)
-	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.wants(0))
-		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.wants(0))
-		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+	if r.setGradFns(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.needsGrad(0))
+		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(eigenvaluesResult, eigenvectorsResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.eigGradient(s.has(0), s.has(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+			return s.eigGradient(s.hasGrad(0), s.hasGrad(1), selfIsComplex, s.grad(0), s.grad(1), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLinalgEigvals(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self) {
+	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).LinalgEigvals(out, self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).LinalgEigvals(m.of(out), m.of(self))
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).LinalgEigvals(m.metaOf(out), m.metaOf(self))
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
+	return composeFormula(c, "linalg.eigvals", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.eigvalsOf(self) })
 }
 
 func recordLinalgSvd(c dispatch.Context, outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (UResult *tensor.Tensor, SResult *tensor.Tensor, VhResult *tensor.Tensor, err error) {
-	if err = plain(c, "linalg.svd", []*tensor.Tensor{outU, outS, outVh}, a); err != nil {
+	if err = checkOutPlain(c, "linalg.svd", []*tensor.Tensor{outU, outS, outVh}, a); err != nil {
 		return
 	}
-	r, err := begin(c, "linalg.svd", "LinalgSvdBackward0", outU, a)
+	r, err := beginCall(c, "linalg.svd", "LinalgSvdBackward0", outU, a)
 	if err != nil {
 		return
 	}
 	UResult, SResult, VhResult, err = r.c.LinalgSvd(outU, outS, outVh, a, fullMatrices, driver)
-	if r.finish(err, UResult, SResult, VhResult) {
-		UResult_ := r.saveResult("U", UResult, 0, r.wants(0))
-		SResult_ := r.saveResult("S", SResult, 1, r.wants(0))
-		VhResult_ := r.saveResult("Vh", VhResult, 2, r.wants(0))
-		if err = r.undo(UResult, SResult, VhResult); err != nil {
+	if r.setGradFns(err, UResult, SResult, VhResult) {
+		UResult_ := r.saveResult("U", UResult, 0, r.needsGrad(0))
+		SResult_ := r.saveResult("S", SResult, 1, r.needsGrad(0))
+		VhResult_ := r.saveResult("Vh", VhResult, 2, r.needsGrad(0))
+		if err = r.releaseResults(UResult, SResult, VhResult); err != nil {
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.svdGradient(s.has(0), s.has(1), s.has(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
+			return s.svdGradient(s.hasGrad(0), s.hasGrad(1), s.hasGrad(2), s.grad(0), s.grad(1), s.grad(2), s.saved(UResult_), s.saved(SResult_), s.saved(VhResult_))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSvd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (UResult *tensor.Tensor, SResult *tensor.Tensor, VResult *tensor.Tensor, err error) {
-	if err = plain(c, "svd", []*tensor.Tensor{outU, outS, outV}, self); err != nil {
+	if err = checkOutPlain(c, "svd", []*tensor.Tensor{outU, outS, outV}, self); err != nil {
 		return
 	}
 	return dispatch.Composed().Svd(c, outU, outS, outV, self, some, computeUV)
 }
 
 func recordLinalgSvdvals(c dispatch.Context, out, a *tensor.Tensor, driver string) (result *tensor.Tensor, err error) {
-	if !recording(c, out, a) {
+	if !isRecording(c, out, a) {
 		return c.Excluding(tensor.Gradient).LinalgSvdvals(out, a, driver)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).LinalgSvdvals(m.of(out), m.of(a), driver)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).LinalgSvdvals(m.metaOf(out), m.metaOf(a), driver)
 	}, out, a); err != nil {
 		return
 	}
-	return compose(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
+	return composeFormula(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
 
 func recordLobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "lobpcg", "LobpcgBackward0", nil, a)
+	r, err := beginCall(c, "lobpcg", "LobpcgBackward0", nil, a)
 	if err != nil {
 		return
 	}
-	a_ := r.save("A", a, r.wants(0))
-	b_ := r.save("B", b, r.wants(0))
+	a_ := r.saveOperand("A", a, r.needsGrad(0))
+	b_ := r.saveOperand("B", b, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	eigenvaluesResult, eigenvectorsResult, err = r.c.Lobpcg(a, k, b, x, n, iK, niter, tol, largest, method)
-	if r.finish(err, eigenvaluesResult, eigenvectorsResult) {
-		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.wants(0))
-		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.wants(0))
-		if err = r.undo(eigenvaluesResult, eigenvectorsResult); err != nil {
+	if r.setGradFns(err, eigenvaluesResult, eigenvectorsResult) {
+		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.needsGrad(0))
+		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(eigenvaluesResult, eigenvectorsResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.lobpcgGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(b_), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+			return s.lobpcgGradient(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(b_), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
 	}
 	return
 }
 
 func recordLogicalAnd(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logical_and", "LogicalAndBackward0", out, self)
+	r, err := beginConstant(c, "logical_and", "LogicalAndBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogicalAnd(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLogicalOr(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logical_or", "LogicalOrBackward0", out, self)
+	r, err := beginConstant(c, "logical_or", "LogicalOrBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogicalOr(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLogicalXor(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logical_xor", "LogicalXorBackward0", out, self)
+	r, err := beginConstant(c, "logical_xor", "LogicalXorBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogicalXor(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLogicalNot(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "logical_not", "LogicalNotBackward0", out, self)
+	r, err := beginConstant(c, "logical_not", "LogicalNotBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogicalNot(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBitwiseAnd(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "bitwise_and", "BitwiseAndBackward0", out, self)
+	r, err := beginConstant(c, "bitwise_and", "BitwiseAndBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BitwiseAnd(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBitwiseOr(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "bitwise_or", "BitwiseOrBackward0", out, self)
+	r, err := beginConstant(c, "bitwise_or", "BitwiseOrBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BitwiseOr(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBitwiseXor(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "bitwise_xor", "BitwiseXorBackward0", out, self)
+	r, err := beginConstant(c, "bitwise_xor", "BitwiseXorBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BitwiseXor(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBitwiseNot(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "bitwise_not", "BitwiseNotBackward0", out, self)
+	r, err := beginConstant(c, "bitwise_not", "BitwiseNotBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BitwiseNot(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBitwiseLeftShift(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "bitwise_left_shift", "BitwiseLeftShiftBackward0", out, self)
+	r, err := beginConstant(c, "bitwise_left_shift", "BitwiseLeftShiftBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BitwiseLeftShift(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBitwiseRightShift(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "bitwise_right_shift", "BitwiseRightShiftBackward0", out, self)
+	r, err := beginConstant(c, "bitwise_right_shift", "BitwiseRightShiftBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BitwiseRightShift(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordMatmul(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
+	r, err := beginCall(c, "matmul", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 2), "MmBackward0", either((int64(self.Dim()) == 1) && (int64(other.Dim()) == 1), "DotBackward0", either((int64(self.Dim()) == 2) && (int64(other.Dim()) == 1), "MvBackward0", "UnsafeViewBackward0"))), out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	otherSizes := copied(other.Sizes())
 	otherStrides := copied(other.Strides())
 	selfSizes := copied(self.Sizes())
 	selfStrides := copied(self.Strides())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Matmul(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -4312,26 +4318,26 @@ func recordMatmul(c dispatch.Context, out, self, other *tensor.Tensor) (result *
 			}
 			return s.release(1, s.matmulRight(s.consume(s.take(0)), s.saved(self_), otherSizes, otherStrides))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "mm", "MmBackward0", out, self, mat2)
+	r, err := beginCall(c, "mm", "MmBackward0", out, self, mat2)
 	if err != nil {
 		return
 	}
-	mat2_ := r.save("mat2", mat2, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	mat2_ := r.saveOperand("mat2", mat2, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	mat2Strides := copied(mat2.Strides())
 	selfStrides := copied(self.Strides())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Mm(out, self, mat2)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -4339,24 +4345,24 @@ func recordMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tenso
 			}
 			return s.release(1, s.productLike(s.adjointOf(s.saved(self_)), s.consume(s.take(0)), mat2Strides))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordBmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "bmm", "BmmBackward0", out, self, mat2)
+	r, err := beginCall(c, "bmm", "BmmBackward0", out, self, mat2)
 	if err != nil {
 		return
 	}
-	mat2_ := r.save("mat2", mat2, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	mat2_ := r.saveOperand("mat2", mat2, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Bmm(out, self, mat2)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -4364,24 +4370,24 @@ func recordBmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tens
 			}
 			return s.release(1, s.Track(s.C.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMv(c dispatch.Context, out, self, vec *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "mv", "MvBackward0", out, self, vec)
+	r, err := beginCall(c, "mv", "MvBackward0", out, self, vec)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(1))
-	vec_ := r.save("vec", vec, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
+	vec_ := r.saveOperand("vec", vec, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Mv(out, self, vec)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -4389,24 +4395,24 @@ func recordMv(c dispatch.Context, out, self, vec *tensor.Tensor) (result *tensor
 			}
 			return s.release(1, s.Track(s.C.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordDot(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "dot", "DotBackward0", out, self, other)
+	r, err := beginCall(c, "dot", "DotBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("tensor", other, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("tensor", other, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Dot(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -4414,24 +4420,24 @@ func recordDot(c dispatch.Context, out, self, other *tensor.Tensor) (result *ten
 			}
 			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordVdot(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "vdot", "VdotBackward0", out, self, other)
+	r, err := beginCall(c, "vdot", "VdotBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Vdot(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -4439,224 +4445,224 @@ func recordVdot(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 			}
 			return s.binary('*', s.take(0), s.saved(self_), left)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordInner(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "inner", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "inner", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Inner(c, made, self, other)
 	})
-	named(since, either((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
+	renameNodes(since, either((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
 	return
 }
 
 func recordOuter(c dispatch.Context, out, self, vec2 *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "outer", "MulBackward0", out, self, vec2)
+	r, err := beginCall(c, "outer", "MulBackward0", out, self, vec2)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(1))
-	vec2_ := r.save("vec2", vec2, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
+	vec2_ := r.saveOperand("vec2", vec2, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Outer(out, self, vec2)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.Track(s.C.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
+				return s.Track(s.C.Mv(nil, s.grad(0), s.conj(s.castTo(s.saved(vec2_), s.grad(0).DType()))))
 			}
-			return s.release(1, s.Track(s.C.Mv(nil, s.consume(s.Track(s.C.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
+			return s.release(1, s.Track(s.C.Mv(nil, s.consume(s.Track(s.C.TransposeMatrix(nil, s.grad(0)))), s.conj(s.castTo(s.saved(self_), s.grad(0).DType())))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "addmm", "AddmmBackward0", out, self, mat1, mat2)
+	r, err := beginCall(c, "addmm", "AddmmBackward0", out, self, mat1, mat2)
 	if err != nil {
 		return
 	}
-	mat1_ := r.save("mat1", mat1, r.wants(2))
-	mat2_ := r.save("mat2", mat2, r.wants(1))
+	mat1_ := r.saveOperand("mat1", mat1, r.needsGrad(2))
+	mat2_ := r.saveOperand("mat2", mat2, r.needsGrad(1))
 	mat1Strides := copied(mat1.Strides())
 	mat2Strides := copied(mat2.Strides())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Addmm(out, self, mat1, mat2, beta, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
+				return s.release(1, s.scaleByConj(s.consume(s.take(0)), beta))
 			case 1:
-				return s.scaled(s.release(1, s.productLike(s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)), mat1Strides)), alpha)
+				return s.scaleByConj(s.release(1, s.productLike(s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)), mat1Strides)), alpha)
 			}
-			return s.scaled(s.release(1, s.productLike(s.adjointOf(s.saved(mat1_)), s.consume(s.take(0)), mat2Strides)), alpha)
+			return s.scaleByConj(s.release(1, s.productLike(s.adjointOf(s.saved(mat1_)), s.consume(s.take(0)), mat2Strides)), alpha)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordBaddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "baddbmm", "BaddbmmBackward0", out, self, batch1, batch2)
+	r, err := beginCall(c, "baddbmm", "BaddbmmBackward0", out, self, batch1, batch2)
 	if err != nil {
 		return
 	}
-	batch1_ := r.save("batch1", batch1, r.wants(2))
-	batch2_ := r.save("batch2", batch2, r.wants(1))
+	batch1_ := r.saveOperand("batch1", batch1, r.needsGrad(2))
+	batch2_ := r.saveOperand("batch2", batch2, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Baddbmm(out, self, batch1, batch2, beta, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
+				return s.release(1, s.scaleByConj(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAddbmm(c dispatch.Context, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "addbmm", "AddbmmBackward0", out, self, batch1, batch2)
+	r, err := beginCall(c, "addbmm", "AddbmmBackward0", out, self, batch1, batch2)
 	if err != nil {
 		return
 	}
-	batch1_ := r.save("batch1", batch1, r.wants(2))
-	batch2_ := r.save("batch2", batch2, r.wants(1))
+	batch1_ := r.saveOperand("batch1", batch1, r.needsGrad(2))
+	batch2_ := r.saveOperand("batch2", batch2, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Addbmm(out, self, batch1, batch2, beta, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
+				return s.release(1, s.scaleByConj(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAddmv(c dispatch.Context, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "addmv", "AddmvBackward0", out, self, mat, vec)
+	r, err := beginCall(c, "addmv", "AddmvBackward0", out, self, mat, vec)
 	if err != nil {
 		return
 	}
-	mat_ := r.save("mat", mat, r.wants(2))
-	vec_ := r.save("vec", vec, r.wants(1))
+	mat_ := r.saveOperand("mat", mat, r.needsGrad(2))
+	vec_ := r.saveOperand("vec", vec, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Addmv(out, self, mat, vec, beta, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
+				return s.release(1, s.scaleByConj(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
+				return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAddr(c dispatch.Context, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "addr", "AddrBackward0", out, self, vec1, vec2)
+	r, err := beginCall(c, "addr", "AddrBackward0", out, self, vec1, vec2)
 	if err != nil {
 		return
 	}
-	vec1_ := r.save("vec1", vec1, r.wants(2))
-	vec2_ := r.save("vec2", vec2, r.wants(1))
+	vec1_ := r.saveOperand("vec1", vec1, r.needsGrad(2))
+	vec2_ := r.saveOperand("vec2", vec2, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Addr(out, self, vec1, vec2, beta, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
+				return s.release(1, s.scaleByConj(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.Track(s.C.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
+				return s.release(1, s.scaleByConj(s.consume(s.Track(s.C.Mv(nil, s.grad(0), s.conj(s.castTo(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Track(s.C.Mv(nil, s.consume(s.Track(s.C.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
+			return s.release(1, s.scaleByConj(s.consume(s.release(1, s.Track(s.C.Mv(nil, s.consume(s.Track(s.C.TransposeMatrix(nil, s.grad(0)))), s.conj(s.castTo(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTensordot(c dispatch.Context, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Tensordot(c, made, self, other, dims)
 	})
-	named(since, "ViewBackward0", result)
+	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordTensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
 	})
-	named(since, "ViewBackward0", result)
+	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordKron(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "kron", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "kron", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Kron(c, made, self, other)
 	})
-	named(since, "UnsafeViewBackward0", result)
+	renameNodes(since, "UnsafeViewBackward0", result)
 	return
 }
 
 func recordCdist(c dispatch.Context, x1, x2 *tensor.Tensor, p float64, mode string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cdist", "CdistBackward0", nil, x1, x2)
+	r, err := beginCall(c, "cdist", "CdistBackward0", nil, x1, x2)
 	if err != nil {
 		return
 	}
-	x1_ := r.save("x1", x1, r.wants(0) || r.wants(1))
-	x2_ := r.save("x2", x2, r.wants(0) || r.wants(1))
+	x1_ := r.saveOperand("x1", x1, r.needsGrad(0) || r.needsGrad(1))
+	x2_ := r.saveOperand("x2", x2, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Cdist(x1, x2, p, mode)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -4671,19 +4677,19 @@ func recordCdist(c dispatch.Context, x1, x2 *tensor.Tensor, p float64, mode stri
 }
 
 func recordPdist(c dispatch.Context, self *tensor.Tensor, p float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pdist", "PdistBackward0", nil, self)
+	r, err := beginCall(c, "pdist", "PdistBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Pdist(self, p)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -4694,46 +4700,46 @@ func recordPdist(c dispatch.Context, self *tensor.Tensor, p float64) (result *te
 }
 
 func recordNnLeakyRelu(c dispatch.Context, out, self *tensor.Tensor, slope float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.leaky_relu", "LeakyReluBackward0", out, self)
+	r, err := beginCall(c, "nn.leaky_relu", "LeakyReluBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	inPlace := out == self
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnLeakyRelu(out, self, slope)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.release(1, s.checkInplaceSlope(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.positiveInfinity(), 0.0, slope, 1.0, true)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnPreluEach(c dispatch.Context, self, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.prelu_each", "PreluKernelBackward0", nil, self, weight)
+	r, err := beginCall(c, "nn.prelu_each", "PreluKernelBackward0", nil, self, weight)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
-	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnPreluEach(self, weight)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
+				return s.release(1, s.dependOn(s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
 			}
-			return s.release(1, s.touched(s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.saved(weight_)))
+			return s.release(1, s.dependOn(s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.saved(weight_)))
 		}
 		r.node.cut = always
 	}
@@ -4741,17 +4747,17 @@ func recordNnPreluEach(c dispatch.Context, self, weight *tensor.Tensor) (result 
 }
 
 func recordNnPiecewiseGradient(c dispatch.Context, given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.piecewise_gradient", "PiecewiseGradientBackward0", nil, given, self)
+	r, err := beginCall(c, "nn.piecewise_gradient", "PiecewiseGradientBackward0", nil, given, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -4765,417 +4771,417 @@ func recordNnPiecewiseGradient(c dispatch.Context, given, self *tensor.Tensor, l
 }
 
 func recordNnHardtanh(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.hardtanh", "HardtanhBackward0", out, self)
+	r, err := beginCall(c, "nn.hardtanh", "HardtanhBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnHardtanh(out, self, low, high)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), s.numberOf(low), s.numberOf(high), 1.0, 0.0, false)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnRelu6(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.relu6", "HardtanhBackward0", out, self)
+	r, err := beginCall(c, "nn.relu6", "HardtanhBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnRelu6(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), 0.0, 6.0, 1.0, 0.0, false)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordThreshold(c dispatch.Context, out, self *tensor.Tensor, limit, value dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "threshold", "ThresholdBackward0", out, self)
+	r, err := beginCall(c, "threshold", "ThresholdBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Threshold(out, self, limit, value)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), s.numberOf(limit), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.positiveInfinity(), s.numberOf(limit), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordHardshrink(c dispatch.Context, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "hardshrink", "HardshrinkBackward0", out, self)
+	r, err := beginCall(c, "hardshrink", "HardshrinkBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Hardshrink(out, self, lambd)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.roundToDtype(lambd, s.saved(self_)), s.roundToDtype(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnSoftshrink(c dispatch.Context, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.softshrink", "SoftshrinkBackward0", out, self)
+	r, err := beginCall(c, "nn.softshrink", "SoftshrinkBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSoftshrink(out, self, lambd)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
+			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.roundToDtype(lambd, s.saved(self_)), s.roundToDtype(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnHardsigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.hardsigmoid", "HardsigmoidBackward0", out, self)
+	r, err := beginCall(c, "nn.hardsigmoid", "HardsigmoidBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnHardsigmoid(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -3.0, 3.0, 0.16666666666666666, 0.0, false)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnHardswish(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.hardswish", "HardswishBackward0", out, self)
+	r, err := beginCall(c, "nn.hardswish", "HardswishBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnHardswish(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnHardswishGradient(s.consume(s.take(0)), s.saved(self_))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnHardswishGradient(c dispatch.Context, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, given, self) {
+	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnHardswishGradient(given, self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).NnHardswishGradient(m.of(given), m.of(self))
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).NnHardswishGradient(m.metaOf(given), m.metaOf(self))
 	}, given, self); err != nil {
 		return
 	}
-	return compose(c, "nn.hardswish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+	return composeFormula(c, "nn.hardswish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
 		return s.binary('*', given, s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Le(nil, self, s.int(-3)))), s.int(0), s.consume(s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Lt(nil, self, s.int(3)))), s.consume(s.binary('+', s.div(self, s.int(3)), s.float(0.5), left)), s.int(1)))))))), right)
 	})
 }
 
 func recordNnElu(c dispatch.Context, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.elu", "EluBackward0", out, self)
+	r, err := beginCall(c, "nn.elu", "EluBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	inPlace := out == self
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnElu(out, self, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
+			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.release(1, s.checkInplaceSlope(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCelu(c dispatch.Context, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "celu", "CeluBackward0", out, self)
+	r, err := beginCall(c, "celu", "CeluBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	inPlace := out == self
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Celu(out, self, alpha)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
+			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.release(1, s.checkInplaceSlope(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSelu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "selu", "EluBackward0", out, self)
+	r, err := beginCall(c, "selu", "EluBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Selu(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0507009873554805, 1.7580993408473766, 1.0)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnEluGradient(c dispatch.Context, given, self *tensor.Tensor, positive, negative, divisor float64) (result *tensor.Tensor, err error) {
-	if !recording(c, given, self) {
+	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnEluGradient(given, self, positive, negative, divisor)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).NnEluGradient(m.of(given), m.of(self), positive, negative, divisor)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).NnEluGradient(m.metaOf(given), m.metaOf(self), positive, negative, divisor)
 	}, given, self); err != nil {
 		return
 	}
-	return compose(c, "nn.elu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+	return composeFormula(c, "nn.elu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
 		return s.release(3, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, self, s.int(0)))), s.consume(s.mul(given, s.float(positive))), s.consume(s.binary('*', s.mul(given, s.float((negative/divisor))), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('/', s.Track(s.C.ClampMax(nil, self, s.int(0))), s.float(divisor), left))))), left|right)))))
 	})
 }
 
 func recordNnSoftplus(c dispatch.Context, out, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.softplus", "SoftplusBackward0", out, self)
+	r, err := beginCall(c, "nn.softplus", "SoftplusBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSoftplus(out, self, beta, threshold)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), beta, threshold)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnLogsigmoid(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.logsigmoid", "LogSigmoidBackward0", out, self)
+	r, err := beginCall(c, "nn.logsigmoid", "LogSigmoidBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnLogsigmoid(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), -1.0, s.infinity())))
+			return s.release(1, s.Track(s.C.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), -1.0, s.positiveInfinity())))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnSoftplusGradient(c dispatch.Context, given, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
-	if !recording(c, given, self) {
+	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnSoftplusGradient(given, self, beta, threshold)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).NnSoftplusGradient(m.of(given), m.of(self), beta, threshold)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).NnSoftplusGradient(m.metaOf(given), m.metaOf(self), beta, threshold)
 	}, given, self); err != nil {
 		return
 	}
-	return compose(c, "nn.softplus_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+	return composeFormula(c, "nn.softplus_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
 		return s.release(2, s.Track(s.C.Where(nil, s.consume(s.Track(s.C.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.Track(s.C.Sigmoid(nil, s.consume(s.mul(self, s.float(beta)))))), right)))))
 	})
 }
 
 func recordNnGelu(c dispatch.Context, out, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.gelu", "GeluBackward0", out, self)
+	r, err := beginCall(c, "nn.gelu", "GeluBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnGelu(out, self, approximate)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnGeluGradient(s.consume(s.take(0)), s.saved(self_), approximate)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnGeluGradient(c dispatch.Context, given, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
-	if !recording(c, given, self) {
+	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnGeluGradient(given, self, approximate)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).NnGeluGradient(m.of(given), m.of(self), approximate)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).NnGeluGradient(m.metaOf(given), m.metaOf(self), approximate)
 	}, given, self); err != nil {
 		return
 	}
-	return compose(c, "nn.gelu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+	return composeFormula(c, "nn.gelu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
 		return s.mul(given, s.geluSlope(self, approximate))
 	})
 }
 
 func recordNnSilu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.silu", "SiluBackward0", out, self)
+	r, err := beginCall(c, "nn.silu", "SiluBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfIsComplex := self.DType().IsComplex()
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSilu(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cond(selfIsComplex, func() *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.siluSlope(s.saved(self_))), left) }, func() *tensor.Tensor {
 				return s.release(1, s.Track(s.C.NnSiluGradient(s.consume(s.take(0)), s.saved(self_))))
 			})
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnSiluGradient(c dispatch.Context, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, given, self) {
+	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnSiluGradient(given, self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).NnSiluGradient(m.of(given), m.of(self))
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).NnSiluGradient(m.metaOf(given), m.metaOf(self))
 	}, given, self); err != nil {
 		return
 	}
-	return compose(c, "nn.silu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.siluSlope(self)) })
+	return composeFormula(c, "nn.silu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.siluSlope(self)) })
 }
 
 func recordNnMish(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.mish", "MishBackward0", out, self)
+	r, err := beginCall(c, "nn.mish", "MishBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnMish(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnMishGradient(s.consume(s.take(0)), s.saved(self_))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnMishGradient(c dispatch.Context, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, given, self) {
+	if !isRecording(c, given, self) {
 		return c.Excluding(tensor.Gradient).NnMishGradient(given, self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).NnMishGradient(m.of(given), m.of(self))
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).NnMishGradient(m.metaOf(given), m.metaOf(self))
 	}, given, self); err != nil {
 		return
 	}
-	return compose(c, "nn.mish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.mishSlope(self)) })
+	return composeFormula(c, "nn.mish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.mishSlope(self)) })
 }
 
 func recordNnTanhshrink(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.tanhshrink", "TanhshrinkBackward0", nil, self)
+	r, err := beginCall(c, "nn.tanhshrink", "TanhshrinkBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnTanhshrink(self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Track(s.C.Square(nil, s.consume(s.Track(s.C.Tanh(nil, s.saved(self_)))))))))), left|right)
 		}
@@ -5185,17 +5191,17 @@ func recordNnTanhshrink(c dispatch.Context, self *tensor.Tensor) (result *tensor
 }
 
 func recordNnSoftsign(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.softsign", "SoftsignBackward0", nil, self)
+	r, err := beginCall(c, "nn.softsign", "SoftsignBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSoftsign(self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.softsignGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
@@ -5205,29 +5211,29 @@ func recordNnSoftsign(c dispatch.Context, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordRrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
-	return into(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Rrelu(c, made, self, lower, upper, training, g)
 	})
 }
 
 func recordNnAttention(c dispatch.Context, query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (resultResult *tensor.Tensor, lseResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.attention", "ScaledDotProductFlashAttentionForCpuBackward0", nil, query, k, value, mask)
+	r, err := beginCall(c, "nn.attention", "ScaledDotProductFlashAttentionForCpuBackward0", nil, query, k, value, mask)
 	if err != nil {
 		return
 	}
-	k_ := r.save("key", k, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	mask_ := r.save("mask", mask, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	query_ := r.save("query", query, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	value_ := r.save("value", value, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	k_ := r.saveOperand("key", k, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	mask_ := r.saveOperand("mask", mask, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	query_ := r.saveOperand("query", query, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	value_ := r.saveOperand("value", value, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	resultResult, lseResult, err = r.c.NnAttention(query, k, value, mask, causal, scale, laid)
-	if r.finish(err, resultResult, nil) {
-		resultResult_ := r.saveResult("result", resultResult, 0, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-		lseResult_ := r.saveResult("lse", lseResult, 1, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-		if err = r.undo(resultResult, lseResult); err != nil {
+	if r.setGradFns(err, resultResult, nil) {
+		resultResult_ := r.saveResult("result", resultResult, 0, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+		lseResult_ := r.saveResult("lse", lseResult, 1, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+		if err = r.releaseResults(resultResult, lseResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -5246,30 +5252,30 @@ func recordNnAttention(c dispatch.Context, query, k, value, mask *tensor.Tensor,
 }
 
 func recordNnAttentionGradient(c dispatch.Context, given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQueryResult *tensor.Tensor, ofKeyResult *tensor.Tensor, ofValueResult *tensor.Tensor, ofMaskResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.attention_gradient", "NotImplemented", nil, given, query, k, value, mask, result, lse)
+	r, err := beginCall(c, "nn.attention_gradient", "NotImplemented", nil, given, query, k, value, mask, result, lse)
 	if err != nil {
 		return
 	}
 	ofQueryResult, ofKeyResult, ofValueResult, ofMaskResult, err = r.c.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
-	r.undifferentiable("nn.attention_gradient", err, ofQueryResult, ofKeyResult, ofValueResult, ofMaskResult)
+	r.endUndifferentiable("nn.attention_gradient", err, ofQueryResult, ofKeyResult, ofValueResult, ofMaskResult)
 	return
 }
 
 func recordNnConvolution(c dispatch.Context, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.convolution", "ConvolutionBackward0", nil, self, weight, bias)
+	r, err := beginCall(c, "nn.convolution", "ConvolutionBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(1))
-	weight_ := r.save("weight", weight, r.wants(0) || r.wants(2))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(2))
 	selfSizes := copied(self.Sizes())
 	weightSizes := copied(weight.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dilation = copied(dilation)
 		padding = copied(padding)
 		stride = copied(stride)
@@ -5287,20 +5293,20 @@ func recordNnConvolution(c dispatch.Context, self, weight, bias *tensor.Tensor, 
 }
 
 func recordNnConvolutionTranspose(c dispatch.Context, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.convolution_transpose", "ConvolutionBackward0", nil, self, weight, bias)
+	r, err := beginCall(c, "nn.convolution_transpose", "ConvolutionBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(1))
-	weight_ := r.save("weight", weight, r.wants(0) || r.wants(2))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(2))
 	selfSizes := copied(self.Sizes())
 	weightSizes := copied(weight.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dilation = copied(dilation)
 		padding = copied(padding)
 		stride = copied(stride)
@@ -5318,20 +5324,20 @@ func recordNnConvolutionTranspose(c dispatch.Context, self, weight, bias *tensor
 }
 
 func recordNnConvolutionWeight(c dispatch.Context, self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.convolution_weight", "ConvolutionWeightBackward0", nil, self, results)
+	r, err := beginCall(c, "nn.convolution_weight", "ConvolutionWeightBackward0", nil, self, results)
 	if err != nil {
 		return
 	}
-	results_ := r.save("results", results, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	results_ := r.saveOperand("results", results, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	resultsSizes := copied(results.Sizes())
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dilation = copied(dilation)
 		padding = copied(padding)
 		stride = copied(stride)
@@ -5350,7 +5356,7 @@ func recordDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, trai
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().Dropout(c, out, self, p, train, g)
 	}
-	return into(c, "dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Dropout(c, made, self, p, train, g)
 	})
 }
@@ -5359,7 +5365,7 @@ func recordFeatureDropout(c dispatch.Context, out, self *tensor.Tensor, p float6
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().FeatureDropout(c, out, self, p, train, g)
 	}
-	return into(c, "feature_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "feature_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FeatureDropout(c, made, self, p, train, g)
 	})
 }
@@ -5368,7 +5374,7 @@ func recordNnDropout1d(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 	if out != nil && out == self && (p == 0 || !training) {
 		return dispatch.Composed().NnDropout1d(c, out, self, p, training, g)
 	}
-	return into(c, "nn.dropout1d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "nn.dropout1d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnDropout1d(c, made, self, p, training, g)
 	})
 }
@@ -5377,7 +5383,7 @@ func recordNnDropout2d(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 	if out != nil && out == self && (p == 0 || !training) {
 		return dispatch.Composed().NnDropout2d(c, out, self, p, training, g)
 	}
-	return into(c, "nn.dropout2d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "nn.dropout2d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnDropout2d(c, made, self, p, training, g)
 	})
 }
@@ -5386,7 +5392,7 @@ func recordNnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 	if out != nil && out == self && (p == 0 || !training) {
 		return dispatch.Composed().NnDropout3d(c, out, self, p, training, g)
 	}
-	return into(c, "nn.dropout3d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "nn.dropout3d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnDropout3d(c, made, self, p, training, g)
 	})
 }
@@ -5395,7 +5401,7 @@ func recordAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64,
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().AlphaDropout(c, out, self, p, train, g)
 	}
-	return into(c, "alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().AlphaDropout(c, made, self, p, train, g)
 	})
 }
@@ -5404,30 +5410,30 @@ func recordFeatureAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p f
 	if out != nil && out == self && (p == 0 || !train) {
 		return dispatch.Composed().FeatureAlphaDropout(c, out, self, p, train, g)
 	}
-	return into(c, "feature_alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "feature_alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().FeatureAlphaDropout(c, made, self, p, train, g)
 	})
 }
 
 func recordNnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "nn.linear", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "nn.linear", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnLinear(c, made, self, weight, bias)
 	})
 }
 
 func recordNnNormalize(c dispatch.Context, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
-	return into(c, "nn.normalize", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "nn.normalize", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnNormalize(c, made, self, p, dim, eps)
 	})
 }
 
 func recordPixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pixel_shuffle", "PixelShuffleBackward0", nil, self)
+	r, err := beginCall(c, "pixel_shuffle", "PixelShuffleBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.PixelShuffle(self, factor)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.PixelUnshuffle(s.consume(s.take(0)), factor)))
 		}
@@ -5436,12 +5442,12 @@ func recordPixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (
 }
 
 func recordPixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pixel_unshuffle", "PixelUnshuffleBackward0", nil, self)
+	r, err := beginCall(c, "pixel_unshuffle", "PixelUnshuffleBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.PixelUnshuffle(self, factor)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.PixelShuffle(s.consume(s.take(0)), factor)))
 		}
@@ -5450,12 +5456,12 @@ func recordPixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64)
 }
 
 func recordChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "channel_shuffle", "ChannelShuffleBackward0", nil, self)
+	r, err := beginCall(c, "channel_shuffle", "ChannelShuffleBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.ChannelShuffle(self, groups)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.channelUnshuffle(s.consume(s.take(0)), groups))
 		}
@@ -5464,17 +5470,17 @@ func recordChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64)
 }
 
 func recordNnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.pad_inside", "PadInsideBackward0", nil, self)
+	r, err := beginCall(c, "nn.pad_inside", "PadInsideBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnPadInside(self, pad, mode)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.padGradient(s.consume(s.take(0)), s.saved(self_), pad, mode))
@@ -5484,12 +5490,12 @@ func recordNnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mod
 }
 
 func recordNnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.pad_gradient", "PadGradientBackward0", nil, given)
+	r, err := beginCall(c, "nn.pad_gradient", "PadGradientBackward0", nil, given)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NnPadGradient(given, pad, mode)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnPadInside(s.consume(s.take(0)), pad, mode)))
@@ -5499,18 +5505,18 @@ func recordNnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, 
 }
 
 func recordEmbedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "embedding", "EmbeddingBackward0", nil, weight)
+	r, err := beginCall(c, "embedding", "EmbeddingBackward0", nil, weight)
 	if err != nil {
 		return
 	}
-	indices_ := r.save("indices", indices, r.wants(0))
+	indices_ := r.saveOperand("indices", indices, r.needsGrad(0))
 	weightSizes := copied(weight.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Embedding(weight, indices, padding, byFrequency, sparse)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.embeddingGradient(s.consume(s.take(0)), s.saved(indices_), weightSizes, padding, byFrequency, sparse))
 		}
@@ -5519,21 +5525,21 @@ func recordEmbedding(c dispatch.Context, weight, indices *tensor.Tensor, padding
 }
 
 func recordNnBag(c dispatch.Context, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.bag", "BagBackward0", nil, weight, values)
+	r, err := beginCall(c, "nn.bag", "BagBackward0", nil, weight, values)
 	if err != nil {
 		return
 	}
-	col_ := r.save("col", col, r.wants(0) || r.wants(1))
-	crow_ := r.save("crow", crow, r.wants(0) || r.wants(1))
-	values_ := r.save("values", values, r.wants(0))
-	weight_ := r.save("weight", weight, r.wants(1))
+	col_ := r.saveOperand("col", col, r.needsGrad(0) || r.needsGrad(1))
+	crow_ := r.saveOperand("crow", crow, r.needsGrad(0) || r.needsGrad(1))
+	values_ := r.saveOperand("values", values, r.needsGrad(0))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(1))
 	weightSizes := copied(weight.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnBag(weight, crow, col, values, x5, x6)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5546,18 +5552,18 @@ func recordNnBag(c dispatch.Context, weight, crow, col, values *tensor.Tensor, x
 }
 
 func recordNnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
+	r, err := beginCall(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
-	target_ := r.save("target", target, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
+	target_ := r.saveOperand("target", target, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnBinaryCrossEntropyEach(self, target)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5570,21 +5576,21 @@ func recordNnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Ten
 }
 
 func recordNnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.pick", "NllLossBackward0", nil, self)
+	r, err := beginCall(c, "nn.pick", "NllLossBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	index_ := r.save("index", index, r.wants(0))
-	self_ := r.save("self", self, r.wants(0))
+	index_ := r.saveOperand("index", index, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfLike := likeOf(self)
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnPick(self, dim, index)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.touched(s.consume(s.release(2, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+			return s.release(1, s.dependOn(s.consume(s.release(2, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
 				return s.C.ScatterAdd(out, t, dim, s.consume(s.Track(s.C.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Track(s.C.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
 			}))), s.saved(self_)))
 		}
@@ -5593,18 +5599,18 @@ func recordNnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *ten
 }
 
 func recordNnSquaredError(c dispatch.Context, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.squared_error", "MseLossBackward0", nil, self, target)
+	r, err := beginCall(c, "nn.squared_error", "MseLossBackward0", nil, self, target)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
-	target_ := r.save("target", target, r.wants(0) || r.wants(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
+	target_ := r.saveOperand("target", target, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSquaredError(self, target)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5618,18 +5624,18 @@ func recordNnSquaredError(c dispatch.Context, self, target *tensor.Tensor) (resu
 }
 
 func recordNnHuberEach(c dispatch.Context, self, target *tensor.Tensor, delta, scale float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.huber_each", "HuberLossBackward0", nil, self, target)
+	r, err := beginCall(c, "nn.huber_each", "HuberLossBackward0", nil, self, target)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
-	target_ := r.save("target", target, r.wants(0) || r.wants(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
+	target_ := r.saveOperand("target", target, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnHuberEach(self, target, delta, scale)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5643,23 +5649,23 @@ func recordNnHuberEach(c dispatch.Context, self, target *tensor.Tensor, delta, s
 }
 
 func recordNnAlignment(c dispatch.Context, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (lossesResult *tensor.Tensor, forwardResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.alignment", "CtcLossBackward0", nil, logs)
+	r, err := beginCall(c, "nn.alignment", "CtcLossBackward0", nil, logs)
 	if err != nil {
 		return
 	}
-	logs_ := r.save("log_probs", logs, r.wants(0))
-	targets_ := r.save("targets", targets, r.wants(0))
+	logs_ := r.saveOperand("log_probs", logs, r.needsGrad(0))
+	targets_ := r.saveOperand("targets", targets, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	lossesResult, forwardResult, countsResult, err = r.c.NnAlignment(logs, targets, times, labels, blank, finite)
-	if r.finish(err, lossesResult, nil, nil) {
+	if r.setGradFns(err, lossesResult, nil, nil) {
 		labels = copied(labels)
 		times = copied(times)
-		lossesResult_ := r.saveResult("losses", lossesResult, 0, r.wants(0))
-		forwardResult_ := r.saveResult("forward", forwardResult, 1, r.wants(0))
-		if err = r.undo(lossesResult, forwardResult, countsResult); err != nil {
+		lossesResult_ := r.saveResult("losses", lossesResult, 0, r.needsGrad(0))
+		forwardResult_ := r.saveResult("forward", forwardResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(lossesResult, forwardResult, countsResult); err != nil {
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -5670,31 +5676,31 @@ func recordNnAlignment(c dispatch.Context, logs, targets *tensor.Tensor, times, 
 }
 
 func recordNnAlignmentGradient(c dispatch.Context, given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.alignment_gradient", "NotImplemented", nil, given, logs, targets, losses, forward)
+	r, err := beginCall(c, "nn.alignment_gradient", "NotImplemented", nil, given, logs, targets, losses, forward)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
-	r.undifferentiable("nn.alignment_gradient", err, result)
+	r.endUndifferentiable("nn.alignment_gradient", err, result)
 	return
 }
 
 func recordNnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.linear_losses", "LinearLossesBackward0", nil, self, linear, target, bias)
+	r, err := beginCall(c, "nn.linear_losses", "LinearLossesBackward0", nil, self, linear, target, bias)
 	if err != nil {
 		return
 	}
-	bias_ := r.save("linear_bias", bias, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	linear_ := r.save("linear_weight", linear, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	target_ := r.save("target", target, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	bias_ := r.saveOperand("linear_bias", bias, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	linear_ := r.saveOperand("linear_weight", linear, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	target_ := r.saveOperand("target", target, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnLinearLosses(self, linear, target, bias, weight, left, rows)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -5713,103 +5719,103 @@ func recordNnLinearLosses(c dispatch.Context, self, linear, target, bias, weight
 func recordNativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeLayerNorm(c, self, last, weight, bias, eps)
-	named(since, "NativeLayerNormBackward0", outResult, meanResult, rstdResult)
+	renameNodes(since, "NativeLayerNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
 func recordLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().LayerNorm(c, self, last, weight, bias, eps, x6)
-	named(since, "NativeLayerNormBackward0", result)
+	renameNodes(since, "NativeLayerNormBackward0", result)
 	return
 }
 
 func recordNnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnLayerNorm(c, self, last, weight, bias, eps)
-	named(since, "NativeLayerNormBackward0", result)
+	renameNodes(since, "NativeLayerNormBackward0", result)
 	return
 }
 
 func recordRmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().RmsNorm(c, self, last, weight, eps)
-	named(since, "MulBackward0", result)
+	renameNodes(since, "MulBackward0", result)
 	return
 }
 
 func recordNativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
-	named(since, "NativeGroupNormBackward0", outResult, meanResult, rstdResult)
+	renameNodes(since, "NativeGroupNormBackward0", outResult, meanResult, rstdResult)
 	return
 }
 
 func recordGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GroupNorm(c, self, groups, weight, bias, eps, x6)
-	named(since, "NativeGroupNormBackward0", result)
+	renameNodes(since, "NativeGroupNormBackward0", result)
 	return
 }
 
 func recordNnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnGroupNorm(c, self, groups, weight, bias, eps)
-	named(since, "NativeGroupNormBackward0", result)
+	renameNodes(since, "NativeGroupNormBackward0", result)
 	return
 }
 
 func recordNativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (outResult *tensor.Tensor, saveMeanResult *tensor.Tensor, saveInvstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	outResult, saveMeanResult, saveInvstdResult, err = dispatch.Composed().NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
-	named(since, "NativeBatchNormBackward0", outResult, saveMeanResult, saveInvstdResult)
+	renameNodes(since, "NativeBatchNormBackward0", outResult, saveMeanResult, saveInvstdResult)
 	return
 }
 
 func recordBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
-	named(since, "NativeBatchNormBackward0", result)
+	renameNodes(since, "NativeBatchNormBackward0", result)
 	return
 }
 
 func recordNnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
-	named(since, "NativeBatchNormBackward0", result)
+	renameNodes(since, "NativeBatchNormBackward0", result)
 	return
 }
 
 func recordInstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
-	named(since, "ViewBackward0", result)
+	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordNnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
-	named(since, "ViewBackward0", result)
+	renameNodes(since, "ViewBackward0", result)
 	return
 }
 
 func recordNnNormalizeGroups(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.normalize_groups", "NormalizeGroupsBackward0", nil, self, weight, bias)
+	r, err := beginCall(c, "nn.normalize_groups", "NormalizeGroupsBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2))
-	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
-	if r.finish(err, resultResult, nil, nil, nil) {
-		meanResult_ := r.saveResult("mean", meanResult, 1, r.wants(0) || r.wants(1) || r.wants(2))
-		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.wants(0) || r.wants(1) || r.wants(2))
-		if err = r.undo(resultResult, meanResult, rstdResult, varianceResult); err != nil {
+	if r.setGradFns(err, resultResult, nil, nil, nil) {
+		meanResult_ := r.saveResult("mean", meanResult, 1, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
+		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
+		if err = r.releaseResults(resultResult, meanResult, rstdResult, varianceResult); err != nil {
 			return nil, nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -5826,33 +5832,33 @@ func recordNnNormalizeGroups(c dispatch.Context, self, weight, bias *tensor.Tens
 }
 
 func recordNnNormalizeGroupsGradient(c dispatch.Context, given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.normalize_groups_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
+	r, err := beginCall(c, "nn.normalize_groups_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
 	if err != nil {
 		return
 	}
 	ofSelfResult, ofWeightResult, ofBiasResult, err = r.c.NnNormalizeGroupsGradient(given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
-	r.undifferentiable("nn.normalize_groups_gradient", err, ofSelfResult, ofWeightResult, ofBiasResult)
+	r.endUndifferentiable("nn.normalize_groups_gradient", err, ofSelfResult, ofWeightResult, ofBiasResult)
 	return
 }
 
 func recordNnNormalizeChannels(c dispatch.Context, self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.normalize_channels", "NormalizeChannelsBackward0", nil, self, weight, bias, mean, rstd)
+	r, err := beginCall(c, "nn.normalize_channels", "NormalizeChannelsBackward0", nil, self, weight, bias, mean, rstd)
 	if err != nil {
 		return
 	}
-	mean_ := r.save("given_mean", mean, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-	rstd_ := r.save("given_rstd", rstd, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	mean_ := r.saveOperand("given_mean", mean, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+	rstd_ := r.saveOperand("given_rstd", rstd, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
-	if r.finish(err, resultResult, nil, nil, nil) {
-		meanResult_ := r.saveResult("mean", meanResult, 1, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-		if err = r.undo(resultResult, meanResult, rstdResult, varianceResult); err != nil {
+	if r.setGradFns(err, resultResult, nil, nil, nil) {
+		meanResult_ := r.saveResult("mean", meanResult, 1, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+		if err = r.releaseResults(resultResult, meanResult, rstdResult, varianceResult); err != nil {
 			return nil, nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -5873,230 +5879,230 @@ func recordNnNormalizeChannels(c dispatch.Context, self, weight, bias, mean, rst
 }
 
 func recordNnNormalizeChannelsGradient(c dispatch.Context, given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.normalize_channels_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
+	r, err := beginCall(c, "nn.normalize_channels_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
 	if err != nil {
 		return
 	}
 	ofSelfResult, ofWeightResult, ofBiasResult, err = r.c.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
-	r.undifferentiable("nn.normalize_channels_gradient", err, ofSelfResult, ofWeightResult, ofBiasResult)
+	r.endUndifferentiable("nn.normalize_channels_gradient", err, ofSelfResult, ofWeightResult, ofBiasResult)
 	return
 }
 
 func recordMaxPool1d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
-	named(since, "SqueezeBackward1", result)
+	renameNodes(since, "SqueezeBackward1", result)
 	return
 }
 
 func recordMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
-	named(since, "MaxPool2DWithIndicesBackward0", result)
+	renameNodes(since, "MaxPool2DWithIndicesBackward0", result)
 	return
 }
 
 func recordMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
-	named(since, "MaxPool3DWithIndicesBackward0", result)
+	renameNodes(since, "MaxPool3DWithIndicesBackward0", result)
 	return
 }
 
 func recordMaxPool1dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
-	named(since, "SqueezeBackward1", valuesResult, indicesResult)
+	renameNodes(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
 func recordNnMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
-	named(since, "MaxPool2DWithIndicesBackward0", valuesResult, indicesResult)
+	renameNodes(since, "MaxPool2DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
-	named(since, "MaxPool3DWithIndicesBackward0", valuesResult, indicesResult)
+	renameNodes(since, "MaxPool3DWithIndicesBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordAvgPool1d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "avg_pool1d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "avg_pool1d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().AvgPool1d(c, made, self, kernel, stride, padding, ceil, includePad)
 	})
-	named(since, "SqueezeBackward1", result)
+	renameNodes(since, "SqueezeBackward1", result)
 	return
 }
 
 func recordNnAvgPool2d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "nn.avg_pool2d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "nn.avg_pool2d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnAvgPool2d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
 	})
-	named(since, "AvgPool2DBackward0", result)
+	renameNodes(since, "AvgPool2DBackward0", result)
 	return
 }
 
 func recordNnAvgPool3d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "nn.avg_pool3d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "nn.avg_pool3d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NnAvgPool3d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
 	})
-	named(since, "AvgPool3DBackward0", result)
+	renameNodes(since, "AvgPool3DBackward0", result)
 	return
 }
 
 func recordAdaptiveAvgPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().AdaptiveAvgPool1d(c, self, sizes)
-	named(since, "SqueezeBackward1", result)
+	renameNodes(since, "SqueezeBackward1", result)
 	return
 }
 
 func recordNnAdaptiveAvgPool2d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnAdaptiveAvgPool2d(c, self, sizes)
-	named(since, "AdaptiveAvgPool2DBackward0", result)
+	renameNodes(since, "AdaptiveAvgPool2DBackward0", result)
 	return
 }
 
 func recordNnAdaptiveAvgPool3d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnAdaptiveAvgPool3d(c, self, sizes)
-	named(since, "AdaptiveAvgPool3DBackward0", result)
+	renameNodes(since, "AdaptiveAvgPool3DBackward0", result)
 	return
 }
 
 func recordAdaptiveMaxPool1d(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().AdaptiveMaxPool1d(c, self, sizes)
-	named(since, "SqueezeBackward1", valuesResult, indicesResult)
+	renameNodes(since, "SqueezeBackward1", valuesResult, indicesResult)
 	return
 }
 
 func recordNnAdaptiveMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
-	named(since, "AdaptiveMaxPool2DBackward0", valuesResult, indicesResult)
+	renameNodes(since, "AdaptiveMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnAdaptiveMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
-	named(since, "AdaptiveMaxPool3DBackward0", valuesResult, indicesResult)
+	renameNodes(since, "AdaptiveMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnMaxUnpool1d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
-	named(since, "SqueezeBackward1", result)
+	renameNodes(since, "SqueezeBackward1", result)
 	return
 }
 
 func recordNnMaxUnpool2d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
-	named(since, "MaxUnpool2DBackward0", result)
+	renameNodes(since, "MaxUnpool2DBackward0", result)
 	return
 }
 
 func recordNnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
-	named(since, "MaxUnpool3DBackward0", result)
+	renameNodes(since, "MaxUnpool3DBackward0", result)
 	return
 }
 
 func recordNnLargest(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.largest", "LargestBackward0", nil, self)
+	r, err := beginCall(c, "nn.largest", "LargestBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnLargest(self, sizes, taps, stride, padding, dilation, format)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dilation = copied(dilation)
 		padding = copied(padding)
 		stride = copied(stride)
 		taps = copied(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.touched(s.release(1, s.largestGradient(s.consume(s.take(0)), s.saved(self_), taps, stride, padding, dilation, format)), s.saved(self_))
+			return s.dependOn(s.release(1, s.largestGradient(s.consume(s.take(0)), s.saved(self_), taps, stride, padding, dilation, format)), s.saved(self_))
 		}
 	}
 	return
 }
 
 func recordNnLargestPlaces(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.largest_places", "LargestPlacesBackward0", nil, self)
+	r, err := beginCall(c, "nn.largest_places", "LargestPlacesBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	valuesResult, indicesResult, err = r.c.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.touched(s.release(1, s.addAtPlaces(s.consume(s.take(0)), s.saved(indicesResult_), selfSizes, format)), s.saved(self_))
+			return s.dependOn(s.release(1, s.addAtPlaces(s.consume(s.take(0)), s.saved(indicesResult_), selfSizes, format)), s.saved(self_))
 		}
 	}
 	return
 }
 
 func recordNnFractionalLargest(c dispatch.Context, self, samples *tensor.Tensor, sizes, taps []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.fractional_largest", "FractionalLargestBackward0", nil, self)
+	r, err := beginCall(c, "nn.fractional_largest", "FractionalLargestBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	valuesResult, indicesResult, err = r.c.NnFractionalLargest(self, samples, sizes, taps)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.touched(s.release(1, s.addInRows(s.consume(s.take(0)), s.saved(indicesResult_), selfSizes)), s.saved(self_))
+			return s.dependOn(s.release(1, s.addInRows(s.consume(s.take(0)), s.saved(indicesResult_), selfSizes)), s.saved(self_))
 		}
 	}
 	return
 }
 
 func recordNnAddAtPlaces(c dispatch.Context, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.add_at_places", "AddAtPlacesBackward0", nil, given)
+	r, err := beginCall(c, "nn.add_at_places", "AddAtPlacesBackward0", nil, given)
 	if err != nil {
 		return
 	}
-	indices_ := r.save("indices", indices, r.wants(0))
+	indices_ := r.saveOperand("indices", indices, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnAddAtPlaces(given, indices, sizes, format)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.atPlaces(s.consume(s.take(0)), s.saved(indices_)))
 		}
@@ -6105,36 +6111,36 @@ func recordNnAddAtPlaces(c dispatch.Context, given, indices *tensor.Tensor, size
 }
 
 func recordNnAverage(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.average", "AverageBackward0", nil, self)
+	r, err := beginCall(c, "nn.average", "AverageBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		padding = copied(padding)
 		stride = copied(stride)
 		taps = copied(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.touched(s.consume(s.release(1, s.averageSpread(s.consume(s.take(0)), selfSizes, taps, stride, padding, padded, divisor, format))), s.saved(self_)))
+			return s.release(1, s.dependOn(s.consume(s.release(1, s.averageSpread(s.consume(s.take(0)), selfSizes, taps, stride, padding, padded, divisor, format))), s.saved(self_)))
 		}
 	}
 	return
 }
 
 func recordNnAverageGradient(c dispatch.Context, given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.average_gradient", "AverageGradientBackward0", nil, given)
+	r, err := beginCall(c, "nn.average_gradient", "AverageGradientBackward0", nil, given)
 	if err != nil {
 		return
 	}
 	givenSizes := copied(given.Sizes())
 	result, err = r.c.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		padding = copied(padding)
 		stride = copied(stride)
 		taps = copied(taps)
@@ -6148,53 +6154,53 @@ func recordNnAverageGradient(c dispatch.Context, given *tensor.Tensor, sizes, ta
 func recordNnFractionalMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
-	named(since, "FractionalMaxPool2DBackward0", result)
+	renameNodes(since, "FractionalMaxPool2DBackward0", result)
 	return
 }
 
 func recordNnFractionalMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
-	named(since, "FractionalMaxPool2DBackward0", valuesResult, indicesResult)
+	renameNodes(since, "FractionalMaxPool2DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnFractionalMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
-	named(since, "FractionalMaxPool3DBackward0", result)
+	renameNodes(since, "FractionalMaxPool3DBackward0", result)
 	return
 }
 
 func recordNnFractionalMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
 	since := numbers.Load()
 	valuesResult, indicesResult, err = dispatch.Composed().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
-	named(since, "FractionalMaxPool3DBackward0", valuesResult, indicesResult)
+	renameNodes(since, "FractionalMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 
 func recordNnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnUnfold(c, self, kernel, dilation, padding, stride)
-	named(since, "Im2ColBackward0", result)
+	renameNodes(since, "Im2ColBackward0", result)
 	return
 }
 
 func recordNnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnFold(c, self, sizes, kernel, dilation, padding, stride)
-	named(since, "Col2ImBackward0", result)
+	renameNodes(since, "Col2ImBackward0", result)
 	return
 }
 
 func recordNnColumns(c dispatch.Context, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.columns", "ColumnsBackward0", nil, self)
+	r, err := beginCall(c, "nn.columns", "ColumnsBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.NnColumns(self, sizes, taps, stride, padding, dilation)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dilation = copied(dilation)
 		padding = copied(padding)
 		stride = copied(stride)
@@ -6207,45 +6213,45 @@ func recordNnColumns(c dispatch.Context, self *tensor.Tensor, sizes, taps, strid
 }
 
 func recordNnFromColumns(c dispatch.Context, given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.from_columns", "FromColumnsBackward0", nil, given)
+	r, err := beginCall(c, "nn.from_columns", "FromColumnsBackward0", nil, given)
 	if err != nil {
 		return
 	}
 	givenSizes := copied(given.Sizes())
 	result, err = r.c.NnFromColumns(given, sizes, taps, stride, padding, dilation)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dilation = copied(dilation)
 		padding = copied(padding)
 		stride = copied(stride)
 		taps = copied(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.columns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
+			return s.release(1, s.unfoldColumns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
 		}
 	}
 	return
 }
 
 func recordNnRecurrence(c dispatch.Context, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (outputResult *tensor.Tensor, hnResult *tensor.Tensor, cnResult *tensor.Tensor, gatesResult *tensor.Tensor, keptResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.recurrence", "RecurrenceBackward0", nil, x, h, cell, weight, bias)
+	r, err := beginCall(c, "nn.recurrence", "RecurrenceBackward0", nil, x, h, cell, weight, bias)
 	if err != nil {
 		return
 	}
-	bias_ := r.save("bias", bias, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-	cell_ := r.save("cx", cell, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-	h_ := r.save("hx", h, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-	x_ := r.save("x", x, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	bias_ := r.saveOperand("bias", bias, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+	cell_ := r.saveOperand("cx", cell, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+	h_ := r.saveOperand("hx", h, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+	x_ := r.saveOperand("x", x, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	outputResult, hnResult, cnResult, gatesResult, keptResult, err = r.c.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
-	if r.finish(err, outputResult, hnResult, cnResult, nil, nil) {
+	if r.setGradFns(err, outputResult, hnResult, cnResult, nil, nil) {
 		batches = copied(batches)
-		outputResult_ := r.saveResult("output", outputResult, 0, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-		gatesResult_ := r.saveResult("gates", gatesResult, 3, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-		keptResult_ := r.saveResult("kept", keptResult, 4, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
-		if err = r.undo(outputResult, hnResult, cnResult, gatesResult, keptResult); err != nil {
+		outputResult_ := r.saveResult("output", outputResult, 0, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+		gatesResult_ := r.saveResult("gates", gatesResult, 3, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+		keptResult_ := r.saveResult("kept", keptResult, 4, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3) || r.needsGrad(4))
+		if err = r.releaseResults(outputResult, hnResult, cnResult, gatesResult, keptResult); err != nil {
 			return nil, nil, nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -6266,43 +6272,43 @@ func recordNnRecurrence(c dispatch.Context, x, h, cell, weight, bias *tensor.Ten
 }
 
 func recordNnRecurrenceGradient(c dispatch.Context, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopesResult *tensor.Tensor, ofHxResult *tensor.Tensor, ofCxResult *tensor.Tensor, previousResult *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.recurrence_gradient", "NotImplemented", nil, given, givenLast, givenCell, gates, kept, output, h, cell, weight)
+	r, err := beginCall(c, "nn.recurrence_gradient", "NotImplemented", nil, given, givenLast, givenCell, gates, kept, output, h, cell, weight)
 	if err != nil {
 		return
 	}
 	slopesResult, ofHxResult, ofCxResult, previousResult, err = r.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
-	r.undifferentiable("nn.recurrence_gradient", err, slopesResult, ofHxResult, ofCxResult, previousResult)
+	r.endUndifferentiable("nn.recurrence_gradient", err, slopesResult, ofHxResult, ofCxResult, previousResult)
 	return
 }
 
 func recordNnConjugate(c dispatch.Context, lengths *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.conjugate", "NotImplemented", nil, lengths)
+	r, err := beginCall(c, "nn.conjugate", "NotImplemented", nil, lengths)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NnConjugate(lengths)
-	r.undifferentiable("nn.conjugate", err, result)
+	r.endUndifferentiable("nn.conjugate", err, result)
 	return
 }
 
 func recordNnPlaces(c dispatch.Context, counts *tensor.Tensor, sequences int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.places", "NotImplemented", nil, counts)
+	r, err := beginCall(c, "nn.places", "NotImplemented", nil, counts)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NnPlaces(counts, sequences)
-	r.undifferentiable("nn.places", err, result)
+	r.endUndifferentiable("nn.places", err, result)
 	return
 }
 
 func recordNnResampled(c dispatch.Context, self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.resampled", "ResampledBackward0", nil, self)
+	r, err := beginCall(c, "nn.resampled", "ResampledBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.resampledBack(s.consume(s.take(0)), selfSizes, filter, alignCorners, antialias, scales))
 		}
@@ -6311,15 +6317,15 @@ func recordNnResampled(c dispatch.Context, self *tensor.Tensor, sizes []int64, f
 }
 
 func recordNnResampledBack(c dispatch.Context, given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.resampled_back", "ResampledBackBackward0", nil, given)
+	r, err := beginCall(c, "nn.resampled_back", "ResampledBackBackward0", nil, given)
 	if err != nil {
 		return
 	}
 	givenSizes := copied(given.Sizes())
 	result, err = r.c.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.resampled(s.consume(s.take(0)), givenSizes, filter, alignCorners, antialias, scales))
+			return s.release(1, s.resampleImages(s.consume(s.take(0)), givenSizes, filter, alignCorners, antialias, scales))
 		}
 	}
 	return
@@ -6328,46 +6334,46 @@ func recordNnResampledBack(c dispatch.Context, given *tensor.Tensor, sizes []int
 func recordGridSampler(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GridSampler(c, self, grid, mode, padding, alignCorners)
-	named(since, "GridSampler2DBackward0", result)
+	renameNodes(since, "GridSampler2DBackward0", result)
 	return
 }
 
 func recordGridSampler2d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GridSampler2d(c, self, grid, mode, padding, alignCorners)
-	named(since, "GridSampler2DBackward0", result)
+	renameNodes(since, "GridSampler2DBackward0", result)
 	return
 }
 
 func recordGridSampler3d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().GridSampler3d(c, self, grid, mode, padding, alignCorners)
-	named(since, "GridSampler3DBackward0", result)
+	renameNodes(since, "GridSampler3DBackward0", result)
 	return
 }
 
 func recordNnGridSample(c dispatch.Context, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().NnGridSample(c, self, grid, mode, padding, alignCorners)
-	named(since, "GridSampler2DBackward0", result)
+	renameNodes(since, "GridSampler2DBackward0", result)
 	return
 }
 
 func recordNnSampled(c dispatch.Context, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.sampled", "SampledBackward0", nil, self, grid, along)
+	r, err := beginCall(c, "nn.sampled", "SampledBackward0", nil, self, grid, along)
 	if err != nil {
 		return
 	}
-	along_ := r.save("along", along, r.wants(0) || r.wants(1))
-	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2))
-	self_ := r.save("self", self, r.wants(1) || r.wants(2))
+	along_ := r.saveOperand("along", along, r.needsGrad(0) || r.needsGrad(1))
+	grid_ := r.saveOperand("grid", grid, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
+	self_ := r.saveOperand("self", self, r.needsGrad(1) || r.needsGrad(2))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSampled(self, grid, along, mode, padding, alignCorners)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -6382,23 +6388,23 @@ func recordNnSampled(c dispatch.Context, self, grid, along *tensor.Tensor, mode,
 }
 
 func recordNnSampledSpread(c dispatch.Context, given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.sampled_spread", "SampledSpreadBackward0", nil, given, grid, along)
+	r, err := beginCall(c, "nn.sampled_spread", "SampledSpreadBackward0", nil, given, grid, along)
 	if err != nil {
 		return
 	}
-	along_ := r.save("along", along, r.wants(0) || r.wants(1))
-	given_ := r.save("given", given, r.wants(1) || r.wants(2))
-	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2))
+	along_ := r.saveOperand("along", along, r.needsGrad(0) || r.needsGrad(1))
+	given_ := r.saveOperand("given", given, r.needsGrad(1) || r.needsGrad(2))
+	grid_ := r.saveOperand("grid", grid, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.sampled(s.consume(s.take(0)), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
+				return s.release(1, s.sampleGrid(s.consume(s.take(0)), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
 			case 1:
 				return s.release(1, s.sampledSlope(s.saved(given_), s.consume(s.take(0)), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
 			}
@@ -6409,21 +6415,21 @@ func recordNnSampledSpread(c dispatch.Context, given, grid, along *tensor.Tensor
 }
 
 func recordNnSampledSlope(c dispatch.Context, given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.sampled_slope", "SampledSlopeBackward0", nil, given, self, grid, along)
+	r, err := beginCall(c, "nn.sampled_slope", "SampledSlopeBackward0", nil, given, self, grid, along)
 	if err != nil {
 		return
 	}
-	along_ := r.save("along", along, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	given_ := r.save("given", given, r.wants(1) || r.wants(2) || r.wants(3))
-	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
-	self_ := r.save("self", self, r.wants(0) || r.wants(2) || r.wants(3))
+	along_ := r.saveOperand("along", along, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	given_ := r.saveOperand("given", given, r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	grid_ := r.saveOperand("grid", grid, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2) || r.needsGrad(3))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(2) || r.needsGrad(3))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -6440,7 +6446,7 @@ func recordNnSampledSlope(c dispatch.Context, given, self, grid, along *tensor.T
 }
 
 func recordDequantize(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "dequantize", "DequantizeBackward0", nil, self)
+	r, err := beginCall(c, "dequantize", "DequantizeBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -6452,14 +6458,14 @@ func recordDequantize(c dispatch.Context, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordFakeQuantizePerTensorAffineCachemask(c dispatch.Context, self *tensor.Tensor, scale float64, zero, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
-	r, err := begin(c, "fake_quantize_per_tensor_affine_cachemask", "FakeQuantizePerTensorAffineCachemaskBackward0", nil, self)
+	r, err := beginCall(c, "fake_quantize_per_tensor_affine_cachemask", "FakeQuantizePerTensorAffineCachemaskBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	outputResult, maskResult, err = r.c.FakeQuantizePerTensorAffineCachemask(self, scale, zero, lo, hi)
-	if r.finish(err, outputResult, nil) {
-		maskResult_ := r.saveResult("mask", maskResult, 1, r.wants(0))
-		if err = r.undo(outputResult, maskResult); err != nil {
+	if r.setGradFns(err, outputResult, nil) {
+		maskResult_ := r.saveResult("mask", maskResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(outputResult, maskResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.saved(maskResult_), left) }
@@ -6468,14 +6474,14 @@ func recordFakeQuantizePerTensorAffineCachemask(c dispatch.Context, self *tensor
 }
 
 func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale, zero *tensor.Tensor, axis, lo, hi int64) (outputResult *tensor.Tensor, maskResult *tensor.Tensor, err error) {
-	r, err := begin(c, "fake_quantize_per_channel_affine_cachemask", "FakeQuantizePerChannelAffineCachemaskBackward0", nil, self)
+	r, err := beginCall(c, "fake_quantize_per_channel_affine_cachemask", "FakeQuantizePerChannelAffineCachemaskBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	outputResult, maskResult, err = r.c.FakeQuantizePerChannelAffineCachemask(self, scale, zero, axis, lo, hi)
-	if r.finish(err, outputResult, nil) {
-		maskResult_ := r.saveResult("mask", maskResult, 1, r.wants(0))
-		if err = r.undo(outputResult, maskResult); err != nil {
+	if r.setGradFns(err, outputResult, nil) {
+		maskResult_ := r.saveResult("mask", maskResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(outputResult, maskResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.saved(maskResult_), left) }
@@ -6484,17 +6490,17 @@ func recordFakeQuantizePerChannelAffineCachemask(c dispatch.Context, self, scale
 }
 
 func recordGgufLinear(c dispatch.Context, self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "gguf_linear", "GgufLinearBackward0", nil, self, bias)
+	r, err := beginCall(c, "gguf_linear", "GgufLinearBackward0", nil, self, bias)
 	if err != nil {
 		return
 	}
-	weight_ := r.save("weight", weight, r.wants(0))
+	weight_ := r.saveOperand("weight", weight, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.GgufLinear(self, weight, kind, bias)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -6507,92 +6513,92 @@ func recordGgufLinear(c dispatch.Context, self, weight *tensor.Tensor, kind stri
 }
 
 func recordIntMm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "int_mm", "IntMmBackward0", out, self)
+	r, err := beginConstant(c, "int_mm", "IntMmBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.IntMm(out, self, mat2)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordWeightInt8packMm(c dispatch.Context, self, mat2, scales *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "weight_int8pack_mm", "NotImplemented", nil, self, mat2, scales)
+	r, err := beginCall(c, "weight_int8pack_mm", "NotImplemented", nil, self, mat2, scales)
 	if err != nil {
 		return
 	}
 	result, err = r.c.WeightInt8packMm(self, mat2, scales)
-	r.undifferentiable("weight_int8pack_mm", err, result)
+	r.endUndifferentiable("weight_int8pack_mm", err, result)
 	return
 }
 
 func recordWeightInt4packMmForCpu(c dispatch.Context, self, mat2 *tensor.Tensor, group int64, scales *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "weight_int4pack_mm_for_cpu", "NotImplemented", nil, self, mat2, scales)
+	r, err := beginCall(c, "weight_int4pack_mm_for_cpu", "NotImplemented", nil, self, mat2, scales)
 	if err != nil {
 		return
 	}
 	result, err = r.c.WeightInt4packMmForCpu(self, mat2, group, scales)
-	r.undifferentiable("weight_int4pack_mm_for_cpu", err, result)
+	r.endUndifferentiable("weight_int4pack_mm_for_cpu", err, result)
 	return
 }
 
 func recordRand(c dispatch.Context, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "rand", "RandBackward0", out, nil)
+	r, err := beginConstant(c, "rand", "RandBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Rand(out, size, g, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordRandn(c dispatch.Context, out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "randn", "RandnBackward0", out, nil)
+	r, err := beginConstant(c, "randn", "RandnBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Randn(out, size, g, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordRandint(c dispatch.Context, out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	r, err := beginConstant(c, "randint", "RandintBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Randint(out, low, high, size, g, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordRandintHigh(c dispatch.Context, out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "randint", "RandintBackward0", out, nil)
+	r, err := beginConstant(c, "randint", "RandintBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.RandintHigh(out, high, size, g, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordRandperm(c dispatch.Context, out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "randperm", "RandpermBackward0", out, nil)
+	r, err := beginConstant(c, "randperm", "RandpermBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Randperm(out, n, g, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordNormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "normal", "NormalBackward0", out, mean, std)
+	r, err := beginCall(c, "normal", "NormalBackward0", out, mean, std)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NormalTensors(out, mean, std, g)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -6600,75 +6606,75 @@ func recordNormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *r
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNormalSize(c dispatch.Context, out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "normal", "NormalBackward0", out, nil)
+	r, err := beginConstant(c, "normal", "NormalBackward0", out, nil)
 	if err != nil {
 		return
 	}
 	result, err = r.c.NormalSize(out, mean, std, size, g, d, layout, dev)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBernoulli(c dispatch.Context, out, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "bernoulli", "BernoulliBackward0", out, self)
+	r, err := beginCall(c, "bernoulli", "BernoulliBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Bernoulli(out, self, g)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordBernoulliP(c dispatch.Context, self *tensor.Tensor, p float64, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "bernoulli", "BernoulliBackward0", nil, self)
+	r, err := beginCall(c, "bernoulli", "BernoulliBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BernoulliP(self, p, g)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 	}
 	return
 }
 
 func recordMultinomial(c dispatch.Context, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "multinomial", "MultinomialBackward0", out, self)
+	r, err := beginConstant(c, "multinomial", "MultinomialBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Multinomial(out, self, samples, replacement, g)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordPoisson(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "poisson", "PoissonBackward0", nil, self)
+	r, err := beginCall(c, "poisson", "PoissonBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Poisson(self, g)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 	}
 	return
 }
 
 func recordBinomial(c dispatch.Context, count, prob *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "binomial", "BinomialBackward0", nil, count, prob)
+	r, err := beginCall(c, "binomial", "BinomialBackward0", nil, count, prob)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Binomial(count, prob, g)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -6681,19 +6687,19 @@ func recordBinomial(c dispatch.Context, count, prob *tensor.Tensor, g *random.Ge
 }
 
 func recordStandardGamma(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "standard_gamma", "StandardGammaBackward0", nil, self)
+	r, err := beginCall(c, "standard_gamma", "StandardGammaBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.StandardGamma(self, g)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -6704,18 +6710,18 @@ func recordStandardGamma(c dispatch.Context, self *tensor.Tensor, g *random.Gene
 }
 
 func recordStandardGammaGrad(c dispatch.Context, self, output *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "standard_gamma_grad", "StandardGammaGradBackward0", nil, self, output)
+	r, err := beginCall(c, "standard_gamma_grad", "StandardGammaGradBackward0", nil, self, output)
 	if err != nil {
 		return
 	}
 	result, err = r.c.StandardGammaGrad(self, output)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.missing("_standard_gamma_grad")
+				return s.missingDerivative("_standard_gamma_grad")
 			}
-			return s.missing("_standard_gamma_grad")
+			return s.missingDerivative("_standard_gamma_grad")
 		}
 		r.node.cut = broadcast
 	}
@@ -6723,19 +6729,19 @@ func recordStandardGammaGrad(c dispatch.Context, self, output *tensor.Tensor) (r
 }
 
 func recordSampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sample_dirichlet", "SampleDirichletBackward0", nil, self)
+	r, err := beginCall(c, "sample_dirichlet", "SampleDirichletBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SampleDirichlet(self, g)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -6746,20 +6752,20 @@ func recordSampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Ge
 }
 
 func recordDirichletGrad(c dispatch.Context, x, alpha, total *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "dirichlet_grad", "DirichletGradBackward0", nil, x, alpha, total)
+	r, err := beginCall(c, "dirichlet_grad", "DirichletGradBackward0", nil, x, alpha, total)
 	if err != nil {
 		return
 	}
 	result, err = r.c.DirichletGrad(x, alpha, total)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.missing("_dirichlet_grad")
+				return s.missingDerivative("_dirichlet_grad")
 			case 1:
-				return s.missing("_dirichlet_grad")
+				return s.missingDerivative("_dirichlet_grad")
 			}
-			return s.missing("_dirichlet_grad")
+			return s.missingDerivative("_dirichlet_grad")
 		}
 		r.node.cut = broadcast
 	}
@@ -6767,774 +6773,774 @@ func recordDirichletGrad(c dispatch.Context, x, alpha, total *tensor.Tensor) (re
 }
 
 func recordFillUniform(c dispatch.Context, self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
-	r, err := begin(c, "uniform_", "UniformBackward0", self, self)
+	r, err := beginCall(c, "uniform_", "UniformBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillUniform(self, from, to, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillNormal(c dispatch.Context, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	r, err := begin(c, "normal_", "NormalBackward0", self, self)
+	r, err := beginCall(c, "normal_", "NormalBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillNormal(self, mean, std, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillRandom(c dispatch.Context, self *tensor.Tensor, g *random.Generator) (err error) {
-	r, err := begin(c, "random_", "RandomBackward0", self, self)
+	r, err := beginCall(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillRandom(self, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillRandomTo(c dispatch.Context, self *tensor.Tensor, to int64, g *random.Generator) (err error) {
-	r, err := begin(c, "random_", "RandomBackward0", self, self)
+	r, err := beginCall(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillRandomTo(self, to, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillRandomFrom(c dispatch.Context, self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
-	r, err := begin(c, "random_", "RandomBackward0", self, self)
+	r, err := beginCall(c, "random_", "RandomBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillRandomFrom(self, from, to, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillBernoulliEach(c dispatch.Context, self, p *tensor.Tensor, g *random.Generator) (err error) {
-	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
+	r, err := beginCall(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillBernoulliEach(self, p, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillBernoulli(c dispatch.Context, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	r, err := begin(c, "bernoulli_", "BernoulliBackward0", self, self)
+	r, err := beginCall(c, "bernoulli_", "BernoulliBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillBernoulli(self, p, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillExponential(c dispatch.Context, self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
-	r, err := begin(c, "exponential_", "ExponentialBackward0", self, self)
+	r, err := beginCall(c, "exponential_", "ExponentialBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillExponential(self, lambda, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillCauchy(c dispatch.Context, self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
-	r, err := begin(c, "cauchy_", "CauchyBackward0", self, self)
+	r, err := beginCall(c, "cauchy_", "CauchyBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillCauchy(self, median, sigma, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillLogNormal(c dispatch.Context, self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	r, err := begin(c, "log_normal_", "LogNormalBackward0", self, self)
+	r, err := beginCall(c, "log_normal_", "LogNormalBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillLogNormal(self, mean, std, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFillGeometric(c dispatch.Context, self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	r, err := begin(c, "geometric_", "GeometricBackward0", self, self)
+	r, err := beginCall(c, "geometric_", "GeometricBackward0", self, self)
 	if err != nil {
 		return
 	}
 	err = r.c.FillGeometric(self, p, g)
-	if r.finish(err, self) {
+	if r.setGradFns(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sum", either(dim == nil, "SumBackward0", "SumBackward1"), out, self)
+	r, err := beginCall(c, "sum", either(dim == nil, "SumBackward0", "SumBackward1"), out, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Sum(out, self, dim, keepdim, d)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))
+			return s.release(1, s.expandReduced(s.consume(s.take(0)), selfSizes, dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNansum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nansum", "NansumBackward0", out, self)
+	r, err := beginCall(c, "nansum", "NansumBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Nansum(out, self, dim, keepdim, d)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.Track(s.C.MaskedFill(nil, s.consume(s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Track(s.C.Isnan(s.saved(self_)))), s.int(0))))
+			return s.release(2, s.Track(s.C.MaskedFill(nil, s.consume(s.release(1, s.expandReduced(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Track(s.C.Isnan(s.saved(self_)))), s.int(0))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordProd(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "prod", either(dim == ops.NoInt, "ProdBackward0", "ProdBackward1"), out, self)
+	r, err := beginCall(c, "prod", either(dim == ops.NoInt, "ProdBackward0", "ProdBackward1"), out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Prod(out, self, dim, keepdim, d)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.productGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "mean", either(dim == nil, "MeanBackward0", "MeanBackward1"), out, self)
+	r, err := beginCall(c, "mean", either(dim == nil, "MeanBackward0", "MeanBackward1"), out, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Mean(out, self, dim, keepdim, d)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.spread(s.consume(s.binary('/', s.take(0), s.float(s.count(selfSizes, dim)), left)), selfSizes, dim, keepdim))
+			return s.release(1, s.expandReduced(s.consume(s.binary('/', s.take(0), s.float(s.reducedCount(selfSizes, dim)), left)), selfSizes, dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNanmean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self) {
+	if !isRecording(c, out, self) {
 		return c.Excluding(tensor.Gradient).Nanmean(out, self, dim, keepdim, d)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).Nanmean(m.of(out), m.of(self), dim, keepdim, d)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).Nanmean(m.metaOf(out), m.metaOf(self), dim, keepdim, d)
 	}, out, self); err != nil {
 		return
 	}
-	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
+	return composeFormula(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.binary('/', s.Track(s.C.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.Track(s.C.Sum(nil, s.consume(s.release(1, s.Track(s.C.LogicalNot(nil, s.consume(s.Track(s.C.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
 }
 
 func recordAny(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "any", "AnyBackward0", out, self)
+	r, err := beginConstant(c, "any", "AnyBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Any(out, self, dim, keepdim)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordAll(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "all", "AllBackward0", out, self)
+	r, err := beginConstant(c, "all", "AllBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.All(out, self, dim, keepdim)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordStdDim(c dispatch.Context, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "std", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "std", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
 func recordStdCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "std", "StdBackward0", out, self)
+	r, err := beginCall(c, "std", "StdBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.StdCorrection(out, self, dim, correction, keepdim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.varianceGradient(s.release(1, s.halved(s.consume(s.take(0)), s.saved(result_))), s.saved(self_), dim, correction, keepdim)
+			return s.varianceGradient(s.release(1, s.fromStdGradient(s.consume(s.take(0)), s.saved(result_))), s.saved(self_), dim, correction, keepdim)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordVarDim(c dispatch.Context, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "var", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "var", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().VarDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
 
 func recordVarCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "var", "VarBackward0", out, self)
+	r, err := beginCall(c, "var", "VarBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.VarCorrection(out, self, dim, correction, keepdim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.varianceGradient(s.consume(s.take(0)), s.saved(self_), dim, correction, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordStdMeanCorrection(c dispatch.Context, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (stdResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
-	r, err := begin(c, "std_mean", "StdMeanBackward0", nil, self)
+	r, err := beginCall(c, "std_mean", "StdMeanBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	stdResult, meanResult, err = r.c.StdMeanCorrection(self, dim, correction, keepdim)
-	if r.finish(err, stdResult, meanResult) {
+	if r.setGradFns(err, stdResult, meanResult) {
 		dim = copied(dim)
-		stdResult_ := r.saveResult("std", stdResult, 0, r.wants(0))
-		if err = r.undo(stdResult, meanResult); err != nil {
+		stdResult_ := r.saveResult("std", stdResult, 0, r.needsGrad(0))
+		if err = r.releaseResults(stdResult, meanResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('+', s.varianceGradient(s.halved(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
+			return s.binary('+', s.varianceGradient(s.fromStdGradient(s.grad(0), s.saved(stdResult_)), s.saved(self_), dim, correction, keepdim), s.div(s.expandReduced(s.grad(1), selfSizes, dim, keepdim), s.float(s.reducedCount(selfSizes, dim))), right)
 		}
 	}
 	return
 }
 
 func recordVarMeanCorrection(c dispatch.Context, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (varResult *tensor.Tensor, meanResult *tensor.Tensor, err error) {
-	r, err := begin(c, "var_mean", "VarMeanBackward0", nil, self)
+	r, err := beginCall(c, "var_mean", "VarMeanBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	varResult, meanResult, err = r.c.VarMeanCorrection(self, dim, correction, keepdim)
-	if r.finish(err, varResult, meanResult) {
+	if r.setGradFns(err, varResult, meanResult) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('+', s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.spread(s.grad(1), selfSizes, dim, keepdim), s.float(s.count(selfSizes, dim))), right)
+			return s.binary('+', s.varianceGradient(s.grad(0), s.saved(self_), dim, correction, keepdim), s.div(s.expandReduced(s.grad(1), selfSizes, dim, keepdim), s.float(s.reducedCount(selfSizes, dim))), right)
 		}
 	}
 	return
 }
 
 func recordNorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "norm", "LinalgVectorNormBackward0", out, self)
+	r, err := beginCall(c, "norm", "LinalgVectorNormBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Norm(out, self, p, dim, keepdim, d)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.normGradient(s.consume(s.take(0)), s.saved(self_), p, s.saved(result_), dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NormName(c, made, self, p, dim, keepdim, d)
 	})
 }
 
 func recordAmax(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "amax", "AmaxBackward0", out, self)
+	r, err := beginCall(c, "amax", "AmaxBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Amax(out, self, dim, keepdim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.sharedEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAmin(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "amin", "AminBackward0", out, self)
+	r, err := beginCall(c, "amin", "AminBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Amin(out, self, dim, keepdim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.sharedEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMax(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "max", "MaxBackward1", out, self)
+	r, err := beginCall(c, "max", "MaxBackward1", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Max(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shareAmongEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMaxDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "max", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "max", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "max", "MaxBackward0", outValues, self)
+	r, err := beginCall(c, "max", "MaxBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MaxDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMin(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "min", "MinBackward1", out, self)
+	r, err := beginCall(c, "min", "MinBackward1", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Min(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shareAmongEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMinDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "min", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "min", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "min", "MinBackward0", outValues, self)
+	r, err := beginCall(c, "min", "MinBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MinDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordAminmax(c dispatch.Context, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (minResult *tensor.Tensor, maxResult *tensor.Tensor, err error) {
-	if err = plain(c, "aminmax", []*tensor.Tensor{outMin, outMax}, self); err != nil {
+	if err = checkOutPlain(c, "aminmax", []*tensor.Tensor{outMin, outMax}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "aminmax", "AminmaxBackward0", outMin, self)
+	r, err := beginCall(c, "aminmax", "AminmaxBackward0", outMin, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	minResult, maxResult, err = r.c.Aminmax(outMin, outMax, self, dim, keepdim)
-	if r.finish(err, minResult, maxResult) {
-		minResult_ := r.saveResult("min", minResult, 0, r.wants(0))
-		maxResult_ := r.saveResult("max", maxResult, 1, r.wants(0))
-		if err = r.undo(minResult, maxResult); err != nil {
+	if r.setGradFns(err, minResult, maxResult) {
+		minResult_ := r.saveResult("min", minResult, 0, r.needsGrad(0))
+		maxResult_ := r.saveResult("max", maxResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(minResult, maxResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.aminmaxGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(minResult_), s.saved(maxResult_), dim, keepdim)
+			return s.aminmaxGradient(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(minResult_), s.saved(maxResult_), dim, keepdim)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordArgmax(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "argmax", "ArgmaxBackward0", out, self)
+	r, err := beginConstant(c, "argmax", "ArgmaxBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Argmax(out, self, dim, keepdim)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordArgmin(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "argmin", "ArgminBackward0", out, self)
+	r, err := beginConstant(c, "argmin", "ArgminBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Argmin(out, self, dim, keepdim)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordFloor(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "floor", "FloorBackward0", out, self)
+	r, err := beginCall(c, "floor", "FloorBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Floor(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCeil(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "ceil", "CeilBackward0", out, self)
+	r, err := beginCall(c, "ceil", "CeilBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Ceil(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordTrunc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "trunc", "TruncBackward0", out, self)
+	r, err := beginCall(c, "trunc", "TruncBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Trunc(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordRound(c dispatch.Context, out, self *tensor.Tensor, decimals int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
+	r, err := beginCall(c, "round", either((decimals == 0), "RoundBackward0", "RoundBackward1"), out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Round(out, self, decimals)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFrac(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "frac", "FracBackward0", out, self)
+	r, err := beginCall(c, "frac", "FracBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Frac(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordClampTensor(c dispatch.Context, out, self, low, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward0", out, self, low, high)
+	r, err := beginCall(c, "clamp", "ClampBackward0", out, self, low, high)
 	if err != nil {
 		return
 	}
-	high_ := r.save("max", high, r.wants(0) || r.wants(1) || r.wants(2))
-	low_ := r.save("min", low, r.wants(0) || r.wants(1) || r.wants(2))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2))
+	high_ := r.saveOperand("max", high, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
+	low_ := r.saveOperand("min", low, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1) || r.needsGrad(2))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.ClampTensor(out, self, low, high)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.release(1, s.withinTensors(s.consume(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 			case 1:
-				return s.release(1, s.below(s.consume(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
+				return s.gradBelow(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
 			}
-			return s.release(1, s.above(s.consume(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
+			return s.gradAbove(s.grad(0), s.saved(self_), s.saved(low_), s.saved(high_))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordClamp(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp", "ClampBackward1", out, self)
+	r, err := beginCall(c, "clamp", "ClampBackward1", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Clamp(out, self, low, high)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.withinLimits(s.consume(s.take(0)), s.saved(self_), low, high))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordClampMin(c dispatch.Context, out, self, low *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
+	r, err := beginCall(c, "clamp_min", either(low.IsWrappedNumber(), "ClampMinBackward0", "ClampMinBackward1"), out, self, low)
 	if err != nil {
 		return
 	}
-	low_ := r.save("min", low, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	low_ := r.saveOperand("min", low, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.ClampMin(out, self, low)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.release(1, s.withinOne(s.consume(s.take(0)), s.saved(self_), s.saved(low_), nil))
 			}
-			return s.release(1, s.below(s.consume(s.take(0)), s.saved(self_), s.saved(low_), nil))
+			return s.gradBelow(s.grad(0), s.saved(self_), s.saved(low_), nil)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordClampMax(c dispatch.Context, out, self, high *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
+	r, err := beginCall(c, "clamp_max", either(high.IsWrappedNumber(), "ClampMaxBackward0", "ClampMaxBackward1"), out, self, high)
 	if err != nil {
 		return
 	}
-	high_ := r.save("max", high, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	high_ := r.saveOperand("max", high, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.ClampMax(out, self, high)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
 				return s.release(1, s.withinOne(s.consume(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 			}
-			return s.release(1, s.above(s.consume(s.take(0)), s.saved(self_), nil, s.saved(high_)))
+			return s.gradAbove(s.grad(0), s.saved(self_), nil, s.saved(high_))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMaximum(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "maximum", "MaximumBackward0", out, self, other)
+	r, err := beginCall(c, "maximum", "MaximumBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Maximum(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -7543,24 +7549,24 @@ func recordMaximum(c dispatch.Context, out, self, other *tensor.Tensor) (result 
 			return s.release(1, s.Track(s.C.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMinimum(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "minimum", "MinimumBackward0", out, self, other)
+	r, err := beginCall(c, "minimum", "MinimumBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Minimum(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -7569,24 +7575,24 @@ func recordMinimum(c dispatch.Context, out, self, other *tensor.Tensor) (result 
 			return s.release(1, s.Track(s.C.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Track(s.C.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFmax(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fmax", "FmaxBackward0", out, self, other)
+	r, err := beginCall(c, "fmax", "FmaxBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Fmax(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -7595,24 +7601,24 @@ func recordFmax(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 			return s.release(1, s.Track(s.C.Where(nil, s.consume(s.release(2, s.Track(s.C.LogicalOr(nil, s.consume(s.Track(s.C.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.C.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFmin(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "fmin", "FminBackward0", out, self, other)
+	r, err := beginCall(c, "fmin", "FminBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Fmin(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -7621,43 +7627,43 @@ func recordFmin(c dispatch.Context, out, self, other *tensor.Tensor) (result *te
 			return s.release(1, s.Track(s.C.Where(nil, s.consume(s.release(2, s.Track(s.C.LogicalOr(nil, s.consume(s.Track(s.C.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Track(s.C.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordRelu(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "relu", "ReluBackward0", out, self)
+	r, err := beginCall(c, "relu", "ReluBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Relu(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.reluGradient(s.consume(s.take(0)), s.saved(result_)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordWhere(c dispatch.Context, out, condition, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "where", "WhereBackward0", out, self, other)
+	r, err := beginCall(c, "where", "WhereBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	condition_ := r.save("condition", condition, r.wants(0) || r.wants(1))
+	condition_ := r.saveOperand("condition", condition, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Where(out, condition, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -7666,61 +7672,61 @@ func recordWhere(c dispatch.Context, out, condition, self, other *tensor.Tensor)
 			return s.release(1, s.Track(s.C.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCumsum(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cumsum", "CumsumBackward0", out, self)
+	r, err := beginCall(c, "cumsum", "CumsumBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Cumsum(out, self, dim, d)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.reversedSum(s.consume(s.take(0)), dim)) }
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCumprod(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cumprod", "CumprodBackward0", out, self)
+	r, err := beginCall(c, "cumprod", "CumprodBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Cumprod(out, self, dim, d)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.cumprodGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCummax(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "cummax", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "cummax", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "cummax", "CummaxBackward0", outValues, self)
+	r, err := beginCall(c, "cummax", "CummaxBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummax(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -7728,24 +7734,24 @@ func recordCummax(c dispatch.Context, outValues, outIndices, self *tensor.Tensor
 				return s.C.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordCummin(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "cummin", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "cummin", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "cummin", "CumminBackward0", outValues, self)
+	r, err := beginCall(c, "cummin", "CumminBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Cummin(outValues, outIndices, self, dim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -7753,389 +7759,389 @@ func recordCummin(c dispatch.Context, outValues, outIndices, self *tensor.Tensor
 				return s.C.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLogcumsumexp(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "logcumsumexp", "LogcumsumexpBackward0", out, self)
+	r, err := beginCall(c, "logcumsumexp", "LogcumsumexpBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Logcumsumexp(out, self, dim)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.logcumsumexpGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLogsumexp(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "logsumexp", "LogsumexpBackward0", out, self)
+	r, err := beginCall(c, "logsumexp", "LogsumexpBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Logsumexp(out, self, dim, keepdim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		dim = copied(dim)
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.logsumexpGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSoftmax(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "softmax", "SoftmaxBackward0", out, self)
+	r, err := beginCall(c, "softmax", "SoftmaxBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Softmax(out, self, dim, d)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, false)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNnSoftmaxGradient(c dispatch.Context, given, output *tensor.Tensor, dim int64, logarithm bool) (result *tensor.Tensor, err error) {
-	if !recording(c, given, output) {
+	if !isRecording(c, given, output) {
 		return c.Excluding(tensor.Gradient).NnSoftmaxGradient(given, output, dim, logarithm)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Excluding(tensor.Gradient).NnSoftmaxGradient(m.of(given), m.of(output), dim, logarithm)
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).NnSoftmaxGradient(m.metaOf(given), m.metaOf(output), dim, logarithm)
 	}, given, output); err != nil {
 		return
 	}
-	return compose(c, "nn.softmax_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+	return composeFormula(c, "nn.softmax_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
 		return s.softmaxSlope(given, output, dim, logarithm)
 	})
 }
 
 func recordLogSoftmax(c dispatch.Context, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "log_softmax", "LogSoftmaxBackward0", out, self)
+	r, err := beginCall(c, "log_softmax", "LogSoftmaxBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.LogSoftmax(out, self, dim, d)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, true)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSort(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "sort", "SortBackward0", outValues, self)
+	r, err := beginCall(c, "sort", "SortBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Sort(outValues, outIndices, self, dim, descending)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSortStable(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "sort", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "sort", "SortBackward1", outValues, self)
+	r, err := beginCall(c, "sort", "SortBackward1", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.SortStable(outValues, outIndices, self, x3, dim, descending)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMsort(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().Msort(c, made, self) })
+	return decomposeInto(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().Msort(c, made, self) })
 }
 
 func recordTopk(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "topk", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "topk", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "topk", "TopkBackward0", outValues, self)
+	r, err := beginCall(c, "topk", "TopkBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Topk(outValues, outIndices, self, k, dim, largest, sorted)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMedian(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "median", "MedianBackward0", nil, self)
+	r, err := beginCall(c, "median", "MedianBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Median(self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shareAmongEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 	}
 	return
 }
 
 func recordMedianDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "median", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "median", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "median", "MedianBackward1", outValues, self)
+	r, err := beginCall(c, "median", "MedianBackward1", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.MedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNanmedian(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nanmedian", "NanmedianBackward0", nil, self)
+	r, err := beginCall(c, "nanmedian", "NanmedianBackward0", nil, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Nanmedian(self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shareAmongEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 	}
 	return
 }
 
 func recordNanmedianDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "nanmedian", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "nanmedian", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "nanmedian", "NanmedianBackward1", outValues, self)
+	r, err := beginCall(c, "nanmedian", "NanmedianBackward1", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.NanmedianDim(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordKthvalue(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "kthvalue", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "kthvalue", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "kthvalue", "KthvalueBackward0", outValues, self)
+	r, err := beginCall(c, "kthvalue", "KthvalueBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Kthvalue(outValues, outIndices, self, k, dim, keepdim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMode(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
-	if err = plain(c, "mode", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
+	if err = checkOutPlain(c, "mode", []*tensor.Tensor{outValues, outIndices}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "mode", "ModeBackward0", outValues, self)
+	r, err := beginCall(c, "mode", "ModeBackward0", outValues, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	valuesResult, indicesResult, err = r.c.Mode(outValues, outIndices, self, dim, keepdim)
-	if r.finish(err, valuesResult, nil) {
-		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
-		if err = r.undo(valuesResult, indicesResult); err != nil {
+	if r.setGradFns(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(valuesResult, indicesResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.scatterPicked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSearchsorted(c dispatch.Context, out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "searchsorted", "SearchsortedBackward0", out, sorted)
+	r, err := beginConstant(c, "searchsorted", "SearchsortedBackward0", out, sorted)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Searchsorted(out, sorted, self, outInt32, right, side, sorter)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordBucketize(c dispatch.Context, out, self, boundaries *tensor.Tensor, outInt32, right bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "bucketize", "BucketizeBackward0", out, self)
+	r, err := beginConstant(c, "bucketize", "BucketizeBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Bucketize(out, self, boundaries, outInt32, right)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordUnique(c dispatch.Context, self *tensor.Tensor, x1, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "unique", either(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
+	r, err := beginCall(c, "unique", either(dim == ops.NoInt, "Unique2Backward0", "UniqueDimBackward0"), nil, self)
 	if err != nil {
 		return
 	}
 	outputResult, inverseIndicesResult, countsResult, err = r.c.Unique(self, x1, returnInverse, returnCounts, dim)
-	r.undifferentiable("unique", err, outputResult, inverseIndicesResult, countsResult)
+	r.endUndifferentiable("unique", err, outputResult, inverseIndicesResult, countsResult)
 	return
 }
 
 func recordUniqueConsecutive(c dispatch.Context, self *tensor.Tensor, returnInverse, returnCounts bool, dim ops.Int) (outputResult *tensor.Tensor, inverseIndicesResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
-	r, err := begin(c, "unique_consecutive", "UniqueConsecutiveBackward0", nil, self)
+	r, err := beginCall(c, "unique_consecutive", "UniqueConsecutiveBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	outputResult, inverseIndicesResult, countsResult, err = r.c.UniqueConsecutive(self, returnInverse, returnCounts, dim)
-	r.undifferentiable("unique_consecutive", err, outputResult, inverseIndicesResult, countsResult)
+	r.endUndifferentiable("unique_consecutive", err, outputResult, inverseIndicesResult, countsResult)
 	return
 }
 
 func recordIsin(c dispatch.Context, out, elements, testElements *tensor.Tensor, x3, invert bool) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "isin", "IsinBackward0", out, elements)
+	r, err := beginConstant(c, "isin", "IsinBackward0", out, elements)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Isin(out, elements, testElements, x3, invert)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordCsrSpmm(c dispatch.Context, crow, col, values, mat *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "csr_spmm", "CsrSpmmBackward0", nil, values, mat)
+	r, err := beginCall(c, "csr_spmm", "CsrSpmmBackward0", nil, values, mat)
 	if err != nil {
 		return
 	}
-	col_ := r.save("col_indices", col, r.wants(0) || r.wants(1))
-	crow_ := r.save("crow_indices", crow, r.wants(0) || r.wants(1))
-	mat_ := r.save("mat", mat, r.wants(0))
-	values_ := r.save("values", values, r.wants(1))
+	col_ := r.saveOperand("col_indices", col, r.needsGrad(0) || r.needsGrad(1))
+	crow_ := r.saveOperand("crow_indices", crow, r.needsGrad(0) || r.needsGrad(1))
+	mat_ := r.saveOperand("mat", mat, r.needsGrad(0))
+	values_ := r.saveOperand("values", values, r.needsGrad(1))
 	matSizes := copied(mat.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.CsrSpmm(crow, col, values, mat)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -8148,21 +8154,21 @@ func recordCsrSpmm(c dispatch.Context, crow, col, values, mat *tensor.Tensor) (r
 }
 
 func recordCsrSddmm(c dispatch.Context, crow, col, mat1, mat2 *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "csr_sddmm", "CsrSddmmBackward0", nil, mat1, mat2)
+	r, err := beginCall(c, "csr_sddmm", "CsrSddmmBackward0", nil, mat1, mat2)
 	if err != nil {
 		return
 	}
-	col_ := r.save("col_indices", col, r.wants(0) || r.wants(1))
-	crow_ := r.save("crow_indices", crow, r.wants(0) || r.wants(1))
-	mat1_ := r.save("mat1", mat1, r.wants(1))
-	mat2_ := r.save("mat2", mat2, r.wants(0))
+	col_ := r.saveOperand("col_indices", col, r.needsGrad(0) || r.needsGrad(1))
+	crow_ := r.saveOperand("crow_indices", crow, r.needsGrad(0) || r.needsGrad(1))
+	mat1_ := r.saveOperand("mat1", mat1, r.needsGrad(1))
+	mat2_ := r.saveOperand("mat2", mat2, r.needsGrad(0))
 	mat2Sizes := copied(mat2.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.CsrSddmm(crow, col, mat1, mat2)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -8175,25 +8181,25 @@ func recordCsrSddmm(c dispatch.Context, crow, col, mat1, mat2 *tensor.Tensor) (r
 }
 
 func recordCsrSpgemm(c dispatch.Context, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, productResult *tensor.Tensor, err error) {
-	r, err := begin(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
+	r, err := beginCall(c, "csr_spgemm", "CsrSpgemmBackward0", nil, values, otherValues)
 	if err != nil {
 		return
 	}
-	col_ := r.save("col_indices", col, r.wants(0) || r.wants(1))
-	crow_ := r.save("crow_indices", crow, r.wants(0) || r.wants(1))
-	otherCol_ := r.save("other_col", otherCol, r.wants(0) || r.wants(1))
-	otherCrow_ := r.save("other_crow", otherCrow, r.wants(0) || r.wants(1))
-	otherValues_ := r.save("other_values", otherValues, r.wants(0) || r.wants(1))
-	values_ := r.save("values", values, r.wants(0) || r.wants(1))
+	col_ := r.saveOperand("col_indices", col, r.needsGrad(0) || r.needsGrad(1))
+	crow_ := r.saveOperand("crow_indices", crow, r.needsGrad(0) || r.needsGrad(1))
+	otherCol_ := r.saveOperand("other_col", otherCol, r.needsGrad(0) || r.needsGrad(1))
+	otherCrow_ := r.saveOperand("other_crow", otherCrow, r.needsGrad(0) || r.needsGrad(1))
+	otherValues_ := r.saveOperand("other_values", otherValues, r.needsGrad(0) || r.needsGrad(1))
+	values_ := r.saveOperand("values", values, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	crowResult, colResult, productResult, err = r.c.CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues, columns)
-	if r.finish(err, nil, nil, productResult) {
-		crowResult_ := r.saveResult("crow", crowResult, 0, r.wants(0) || r.wants(1))
-		colResult_ := r.saveResult("col", colResult, 1, r.wants(0) || r.wants(1))
-		if err = r.undo(crowResult, colResult, productResult); err != nil {
+	if r.setGradFns(err, nil, nil, productResult) {
+		crowResult_ := r.saveResult("crow", crowResult, 0, r.needsGrad(0) || r.needsGrad(1))
+		colResult_ := r.saveResult("col", colResult, 1, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(crowResult, colResult, productResult); err != nil {
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -8208,23 +8214,23 @@ func recordCsrSpgemm(c dispatch.Context, crow, col, values, otherCrow, otherCol,
 }
 
 func recordCsrSpadd(c dispatch.Context, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (crowResult *tensor.Tensor, colResult *tensor.Tensor, sumResult *tensor.Tensor, err error) {
-	r, err := begin(c, "csr_spadd", "CsrSpaddBackward0", nil, values, otherValues)
+	r, err := beginCall(c, "csr_spadd", "CsrSpaddBackward0", nil, values, otherValues)
 	if err != nil {
 		return
 	}
-	col_ := r.save("col_indices", col, r.wants(0))
-	crow_ := r.save("crow_indices", crow, r.wants(0))
-	otherCol_ := r.save("other_col", otherCol, r.wants(1))
-	otherCrow_ := r.save("other_crow", otherCrow, r.wants(1))
+	col_ := r.saveOperand("col_indices", col, r.needsGrad(0))
+	crow_ := r.saveOperand("crow_indices", crow, r.needsGrad(0))
+	otherCol_ := r.saveOperand("other_col", otherCol, r.needsGrad(1))
+	otherCrow_ := r.saveOperand("other_crow", otherCrow, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	crowResult, colResult, sumResult, err = r.c.CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues, columns)
-	if r.finish(err, nil, nil, sumResult) {
-		crowResult_ := r.saveResult("crow", crowResult, 0, r.wants(0) || r.wants(1))
-		colResult_ := r.saveResult("col", colResult, 1, r.wants(0) || r.wants(1))
-		if err = r.undo(crowResult, colResult, sumResult); err != nil {
+	if r.setGradFns(err, nil, nil, sumResult) {
+		crowResult_ := r.saveResult("crow", crowResult, 0, r.needsGrad(0) || r.needsGrad(1))
+		colResult_ := r.saveResult("col", colResult, 1, r.needsGrad(0) || r.needsGrad(1))
+		if err = r.releaseResults(crowResult, colResult, sumResult); err != nil {
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -8239,307 +8245,307 @@ func recordCsrSpadd(c dispatch.Context, crow, col, values, otherCrow, otherCol, 
 }
 
 func recordErf(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "erf", "ErfBackward0", out, self)
+	r, err := beginCall(c, "erf", "ErfBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Erf(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordErfc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "erfc", "ErfcBackward0", out, self)
+	r, err := beginCall(c, "erfc", "ErfcBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Erfc(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordErfinv(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "erfinv", "ErfinvBackward0", out, self)
+	r, err := beginCall(c, "erfinv", "ErfinvBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Erfinv(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.Track(s.C.Square(nil, s.consume(s.Track(s.C.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLgamma(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "lgamma", "LgammaBackward0", out, self)
+	r, err := beginCall(c, "lgamma", "LgammaBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Lgamma(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.Track(s.C.Digamma(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordDigamma(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "digamma", "DigammaBackward0", out, self)
+	r, err := beginCall(c, "digamma", "DigammaBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Digamma(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.Track(s.C.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordI0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "i0", "I0Backward0", out, self)
+	r, err := beginCall(c, "i0", "I0Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.I0(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.Track(s.C.SpecialI1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSinc(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "sinc", "SincBackward0", out, self)
+	r, err := beginCall(c, "sinc", "SincBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Sinc(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.sincGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLogit(c dispatch.Context, out, self *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "logit", "LogitBackward0", out, self)
+	r, err := beginCall(c, "logit", "LogitBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Logit(out, self, eps)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		eps = copied(eps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.logitGradient(s.consume(s.take(0)), s.saved(self_), eps))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordPolygamma(c dispatch.Context, out *tensor.Tensor, n int64, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "polygamma", either(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
+	r, err := beginCall(c, "polygamma", either(out == self, "PolygammaBackward1", "PolygammaBackward0"), out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Polygamma(out, n, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.Track(s.C.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordMvlgamma(c dispatch.Context, out, self *tensor.Tensor, p int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "mvlgamma", "MvlgammaBackward0", out, self)
+	r, err := beginCall(c, "mvlgamma", "MvlgammaBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Mvlgamma(out, self, p)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.lgammaSum(s.saved(self_), p), left)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIgamma(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igamma", "IgammaBackward0", out, self, other)
+	r, err := beginCall(c, "igamma", "IgammaBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(1))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Igamma(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.missing("igamma: self")
+				return s.missingDerivative("igamma: self")
 			}
 			return s.binary('*', s.take(0), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.C.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.C.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordIgammac(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "igammac", "IgammacBackward0", out, self, other)
+	r, err := beginCall(c, "igammac", "IgammacBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(1))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Igammac(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.missing("igammac: self")
+				return s.missingDerivative("igammac: self")
 			}
 			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Track(s.C.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Track(s.C.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLogaddexp(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "logaddexp", "LogaddexpBackward0", out, self, other)
+	r, err := beginCall(c, "logaddexp", "LogaddexpBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Logaddexp(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
+				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.toComputable(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
 			}
-			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.release(1, s.toComputable(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordLogaddexp2(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "logaddexp2", "Logaddexp2Backward0", out, self, other)
+	r, err := beginCall(c, "logaddexp2", "Logaddexp2Backward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Logaddexp2(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -8548,24 +8554,24 @@ func recordLogaddexp2(c dispatch.Context, out, self, other *tensor.Tensor) (resu
 			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Track(s.C.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordXlogy(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
+	r, err := beginCall(c, "xlogy", either(self.IsWrappedNumber(), "XlogyBackward1", either(other.IsWrappedNumber(), "XlogyBackward2", "XlogyBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.saveScalar("other", other, r.wants(0) || r.wants(1))
-	self_ := r.saveScalar("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveScalar("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveScalar("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Xlogy(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -8574,44 +8580,44 @@ func recordXlogy(c dispatch.Context, out, self, other *tensor.Tensor) (result *t
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordGcd(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "gcd", "GcdBackward0", out, self)
+	r, err := beginConstant(c, "gcd", "GcdBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Gcd(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordLcm(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "lcm", "LcmBackward0", out, self)
+	r, err := beginConstant(c, "lcm", "LcmBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Lcm(out, self, other)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordNextafter(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nextafter", "NextafterBackward0", out, self, other)
+	r, err := beginCall(c, "nextafter", "NextafterBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0))
-	self_ := r.save("self", self, r.wants(0))
+	other_ := r.saveOperand("other", other, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Nextafter(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -8620,35 +8626,35 @@ func recordNextafter(c dispatch.Context, out, self, other *tensor.Tensor) (resul
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordHeaviside(c dispatch.Context, out, self, values *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "heaviside", "NotImplemented", out, self, values)
+	r, err := beginCall(c, "heaviside", "NotImplemented", out, self, values)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Heaviside(out, self, values)
-	r.undifferentiable("heaviside", err, result)
+	r.endUndifferentiable("heaviside", err, result)
 	return
 }
 
 func recordLdexp(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "ldexp", "LdexpBackward0", out, self, other)
+	r, err := beginCall(c, "ldexp", "LdexpBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0))
+	other_ := r.saveOperand("other", other, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Ldexp(out, self, other)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(1))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(1))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
@@ -8659,99 +8665,99 @@ func recordLdexp(c dispatch.Context, out, self, other *tensor.Tensor) (result *t
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordFrexp(c dispatch.Context, mantissa, exponent, self *tensor.Tensor) (mantissaResult *tensor.Tensor, exponentResult *tensor.Tensor, err error) {
-	if err = plain(c, "frexp", []*tensor.Tensor{mantissa, exponent}, self); err != nil {
+	if err = checkOutPlain(c, "frexp", []*tensor.Tensor{mantissa, exponent}, self); err != nil {
 		return
 	}
-	r, err := begin(c, "frexp", "FrexpBackward0", mantissa, self)
+	r, err := beginCall(c, "frexp", "FrexpBackward0", mantissa, self)
 	if err != nil {
 		return
 	}
 	mantissaResult, exponentResult, err = r.c.Frexp(mantissa, exponent, self)
-	if r.finish(err, mantissaResult, nil) {
-		exponentResult_ := r.saveResult("exponent", exponentResult, 1, r.wants(0))
-		if err = r.undo(mantissaResult, exponentResult); err != nil {
+	if r.setGradFns(err, mantissaResult, nil) {
+		exponentResult_ := r.saveResult("exponent", exponentResult, 1, r.needsGrad(0))
+		if err = r.releaseResults(mantissaResult, exponentResult); err != nil {
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('/', s.take(0), s.Track(s.C.Exp2(nil, s.saved(exponentResult_))), left|right)
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNanToNum(c dispatch.Context, out, self *tensor.Tensor, nan, posinf, neginf *float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nan_to_num", "NanToNumBackward0", out, self)
+	r, err := beginCall(c, "nan_to_num", "NanToNumBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.Track(s.C.Isfinite(s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordDeg2rad(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "deg2rad", "Deg2RadBackward0", out, self)
+	r, err := beginCall(c, "deg2rad", "Deg2RadBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Deg2rad(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(0.017453292519943295), left)
 		}
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordRad2deg(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "rad2deg", "Rad2DegBackward0", out, self)
+	r, err := beginCall(c, "rad2deg", "Rad2DegBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Rad2deg(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(57.29577951308232), left)
 		}
 		r.node.cut = broadcast
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialXlog1py(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
+	r, err := beginCall(c, "special.xlog1py", "SpecialXlog1PyBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0) || r.wants(1))
-	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0) || r.needsGrad(1))
+	self_ := r.saveOperand("self", self, r.needsGrad(0) || r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialXlog1py(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
@@ -8760,550 +8766,550 @@ func recordSpecialXlog1py(c dispatch.Context, out, self, other *tensor.Tensor) (
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialZeta(c dispatch.Context, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.zeta", either(self.IsWrappedNumber(), "SpecialZetaBackward1", either(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
+	r, err := beginCall(c, "special.zeta", either(self.IsWrappedNumber(), "SpecialZetaBackward1", either(other.IsWrappedNumber(), "SpecialZetaBackward2", "SpecialZetaBackward0")), out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.saveScalar("other", other, r.wants(1))
-	self_ := r.saveScalar("self", self, r.wants(1))
+	other_ := r.saveScalar("other", other, r.needsGrad(1))
+	self_ := r.saveScalar("self", self, r.needsGrad(1))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialZeta(out, self, other)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.missing("special.zeta: self")
+				return s.missingDerivative("special.zeta: self")
 			}
 			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.Track(s.C.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialEntr(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.entr", "SpecialEntrBackward0", out, self)
+	r, err := beginCall(c, "special.entr", "SpecialEntrBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialEntr(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.Track(s.C.Log(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialErfcx(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.erfcx", "SpecialErfcxBackward0", out, self)
+	r, err := beginCall(c, "special.erfcx", "SpecialErfcxBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialErfcx(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('*', s.mul(s.int(2), s.saved(self_)), s.saved(result_), left), s.float(1.1283791670955126), left)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialNdtr(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.ndtr", "MulBackward1", out, self)
+	r, err := beginCall(c, "special.ndtr", "MulBackward1", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialNdtr(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialLogNdtr(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.log_ndtr", "SpecialLogNdtrBackward0", out, self)
+	r, err := beginCall(c, "special.log_ndtr", "SpecialLogNdtrBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialLogNdtr(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.logNormalGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialNdtri(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.ndtri", "SpecialNdtriBackward0", out, self)
+	r, err := beginCall(c, "special.ndtri", "SpecialNdtriBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialNdtri(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.Track(s.C.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialI0e(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i0e", "SpecialI0EBackward0", out, self)
+	r, err := beginCall(c, "special.i0e", "SpecialI0EBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialI0e(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.C.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.Track(s.C.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialI1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1", "SpecialI1Backward0", out, self)
+	r, err := beginCall(c, "special.i1", "SpecialI1Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialI1(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.C.I0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialI1e(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.i1e", "SpecialI1EBackward0", out, self)
+	r, err := beginCall(c, "special.i1e", "SpecialI1EBackward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialI1e(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.besselI1eGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialBesselJ0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_j0", "SpecialBesselJ0Backward0", out, self)
+	r, err := beginCall(c, "special.bessel_j0", "SpecialBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialBesselJ0(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialBesselJ1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_j1", "SpecialBesselJ1Backward0", out, self)
+	r, err := beginCall(c, "special.bessel_j1", "SpecialBesselJ1Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialBesselJ1(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Track(s.C.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialBesselY0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_y0", "SpecialBesselY0Backward0", out, self)
+	r, err := beginCall(c, "special.bessel_y0", "SpecialBesselY0Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialBesselY0(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialBesselY1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.bessel_y1", "SpecialBesselY1Backward0", out, self)
+	r, err := beginCall(c, "special.bessel_y1", "SpecialBesselY1Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialBesselY1(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.Track(s.C.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialModifiedBesselK0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.modified_bessel_k0", "SpecialModifiedBesselK0Backward0", out, self)
+	r, err := beginCall(c, "special.modified_bessel_k0", "SpecialModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialModifiedBesselK0(out, self)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), s.Track(s.C.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialModifiedBesselK1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.modified_bessel_k1", "SpecialModifiedBesselK1Backward0", out, self)
+	r, err := beginCall(c, "special.modified_bessel_k1", "SpecialModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialModifiedBesselK1(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.Track(s.C.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialScaledModifiedBesselK0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.scaled_modified_bessel_k0", "SpecialScaledModifiedBesselK0Backward0", out, self)
+	r, err := beginCall(c, "special.scaled_modified_bessel_k0", "SpecialScaledModifiedBesselK0Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialScaledModifiedBesselK0(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.Track(s.C.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialScaledModifiedBesselK1(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "special.scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1Backward0", out, self)
+	r, err := beginCall(c, "special.scaled_modified_bessel_k1", "SpecialScaledModifiedBesselK1Backward0", out, self)
 	if err != nil {
 		return
 	}
-	self_ := r.save("self", self, r.wants(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(0))
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.SpecialScaledModifiedBesselK1(out, self)
-	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0))
-		if err = r.undo(result); err != nil {
+	if r.setGradFns(err, result) {
+		result_ := r.saveResult("result", result, 0, r.needsGrad(0))
+		if err = r.releaseResults(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.Track(s.C.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordSpecialSphericalBesselJ0(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.spherical_bessel_j0", "SpecialSphericalBesselJ0Backward0", out, self)
+	r, err := beginConstant(c, "special.spherical_bessel_j0", "SpecialSphericalBesselJ0Backward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialSphericalBesselJ0(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialAiryAi(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.airy_ai", "SpecialAiryAiBackward0", out, self)
+	r, err := beginConstant(c, "special.airy_ai", "SpecialAiryAiBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialAiryAi(out, self)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialT(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_t", "SpecialChebyshevPolynomialTBackward0", out, x)
+	r, err := beginConstant(c, "special.chebyshev_polynomial_t", "SpecialChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialT(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialU(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_u", "SpecialChebyshevPolynomialUBackward0", out, x)
+	r, err := beginConstant(c, "special.chebyshev_polynomial_u", "SpecialChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialU(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialV(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_v", "SpecialChebyshevPolynomialVBackward0", out, x)
+	r, err := beginConstant(c, "special.chebyshev_polynomial_v", "SpecialChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialV(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialChebyshevPolynomialW(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.chebyshev_polynomial_w", "SpecialChebyshevPolynomialWBackward0", out, x)
+	r, err := beginConstant(c, "special.chebyshev_polynomial_w", "SpecialChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialChebyshevPolynomialW(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialHermitePolynomialH(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.hermite_polynomial_h", "SpecialHermitePolynomialHBackward0", out, x)
+	r, err := beginConstant(c, "special.hermite_polynomial_h", "SpecialHermitePolynomialHBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialHermitePolynomialH(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialHermitePolynomialHe(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.hermite_polynomial_he", "SpecialHermitePolynomialHeBackward0", out, x)
+	r, err := beginConstant(c, "special.hermite_polynomial_he", "SpecialHermitePolynomialHeBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialHermitePolynomialHe(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialLaguerrePolynomialL(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.laguerre_polynomial_l", "SpecialLaguerrePolynomialLBackward0", out, x)
+	r, err := beginConstant(c, "special.laguerre_polynomial_l", "SpecialLaguerrePolynomialLBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialLaguerrePolynomialL(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialLegendrePolynomialP(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.legendre_polynomial_p", "SpecialLegendrePolynomialPBackward0", out, x)
+	r, err := beginConstant(c, "special.legendre_polynomial_p", "SpecialLegendrePolynomialPBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialLegendrePolynomialP(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialT(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_t", "SpecialShiftedChebyshevPolynomialTBackward0", out, x)
+	r, err := beginConstant(c, "special.shifted_chebyshev_polynomial_t", "SpecialShiftedChebyshevPolynomialTBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialT(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialU(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_u", "SpecialShiftedChebyshevPolynomialUBackward0", out, x)
+	r, err := beginConstant(c, "special.shifted_chebyshev_polynomial_u", "SpecialShiftedChebyshevPolynomialUBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialU(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialV(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_v", "SpecialShiftedChebyshevPolynomialVBackward0", out, x)
+	r, err := beginConstant(c, "special.shifted_chebyshev_polynomial_v", "SpecialShiftedChebyshevPolynomialVBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialV(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordSpecialShiftedChebyshevPolynomialW(c dispatch.Context, out, x, n *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "special.shifted_chebyshev_polynomial_w", "SpecialShiftedChebyshevPolynomialWBackward0", out, x)
+	r, err := beginConstant(c, "special.shifted_chebyshev_polynomial_w", "SpecialShiftedChebyshevPolynomialWBackward0", out, x)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SpecialShiftedChebyshevPolynomialW(out, x, n)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordDiff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "diff", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "diff", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Diff(c, made, self, n, dim, prepend, append)
 	})
 }
@@ -9311,60 +9317,60 @@ func recordDiff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prep
 func recordTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Trapezoid(c, y, dx, dim)
-	named(since, "MulBackward1", result)
+	renameNodes(since, "MulBackward1", result)
 	return
 }
 
 func recordTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().TrapezoidX(c, y, x, dim)
-	named(since, "DivBackward1", result)
+	renameNodes(since, "DivBackward1", result)
 	return
 }
 
 func recordCumulativeTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().CumulativeTrapezoid(c, y, dx, dim)
-	named(since, "CumsumBackward0", result)
+	renameNodes(since, "CumsumBackward0", result)
 	return
 }
 
 func recordCumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().CumulativeTrapezoidX(c, y, x, dim)
-	named(since, "DivBackward1", result)
+	renameNodes(since, "DivBackward1", result)
 	return
 }
 
 func recordCov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Cov(c, self, correction, fweights, aweights)
-	named(since, "SqueezeBackward0", result)
+	renameNodes(since, "SqueezeBackward0", result)
 	return
 }
 
 func recordCross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "cross", "LinalgCrossBackward0", out, self, other)
+	r, err := beginCall(c, "cross", "LinalgCrossBackward0", out, self, other)
 	if err != nil {
 		return
 	}
-	other_ := r.save("other", other, r.wants(0))
-	self_ := r.save("self", self, r.wants(1))
+	other_ := r.saveOperand("other", other, r.needsGrad(0))
+	self_ := r.saveOperand("self", self, r.needsGrad(1))
 	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
-		r.drop()
+		r.releaseNode()
 		return
 	}
 	result, err = r.c.Cross(out, self, other, dim)
-	if r.finish(err, result) {
+	if r.setGradFns(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.crossed(s.conj(s.saved(other_)), s.consume(s.take(0)), selfSizes, dim))
+				return s.release(1, s.crossAlong(s.conj(s.saved(other_)), s.consume(s.take(0)), selfSizes, dim))
 			}
-			return s.release(1, s.crossed(s.consume(s.take(0)), s.conj(s.saved(self_)), selfSizes, dim))
+			return s.release(1, s.crossAlong(s.consume(s.take(0)), s.conj(s.saved(self_)), selfSizes, dim))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
@@ -9372,112 +9378,112 @@ func recordCross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.In
 func recordTrace(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Trace(c, self)
-	named(since, "TraceBackward0", result)
+	renameNodes(since, "TraceBackward0", result)
 	return
 }
 
 func recordDist(c dispatch.Context, self, other *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = dispatch.Composed().Dist(c, self, other, p)
-	named(since, "DistBackward0", result)
+	renameNodes(since, "DistBackward0", result)
 	return
 }
 
 func recordBincount(c dispatch.Context, self, weights *tensor.Tensor, minlength int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "bincount", "NotImplemented", nil, self, weights)
+	r, err := beginCall(c, "bincount", "NotImplemented", nil, self, weights)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Bincount(self, weights, minlength)
-	r.undifferentiable("bincount", err, result)
+	r.endUndifferentiable("bincount", err, result)
 	return
 }
 
 func recordHistc(c dispatch.Context, out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := overwrites(c, "histc", "HistcBackward0", out, self)
+	r, err := beginConstant(c, "histc", "HistcBackward0", out, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Histc(out, self, bins, low, high)
-	r.cleared(err)
+	r.endConstant(err)
 	return
 }
 
 func recordHistogram(c dispatch.Context, outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, weight); err != nil {
+	if err = checkOutPlain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, weight); err != nil {
 		return
 	}
-	r, err := begin(c, "histogram", "NotImplemented", outHist, self, weight)
+	r, err := beginCall(c, "histogram", "NotImplemented", outHist, self, weight)
 	if err != nil {
 		return
 	}
 	histResult, binEdgesResult, err = r.c.Histogram(outHist, outEdges, self, bins, ranges, weight, density)
-	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	r.endUndifferentiable("histogram", err, histResult, binEdgesResult)
 	return
 }
 
 func recordHistogramEdges(c dispatch.Context, outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (histResult *tensor.Tensor, binEdgesResult *tensor.Tensor, err error) {
-	if err = plain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, bins, weight); err != nil {
+	if err = checkOutPlain(c, "histogram", []*tensor.Tensor{outHist, outEdges}, self, bins, weight); err != nil {
 		return
 	}
-	r, err := begin(c, "histogram", "NotImplemented", outHist, self, bins, weight)
+	r, err := beginCall(c, "histogram", "NotImplemented", outHist, self, bins, weight)
 	if err != nil {
 		return
 	}
 	histResult, binEdgesResult, err = r.c.HistogramEdges(outHist, outEdges, self, bins, weight, density)
-	r.undifferentiable("histogram", err, histResult, binEdgesResult)
+	r.endUndifferentiable("histogram", err, histResult, binEdgesResult)
 	return
 }
 
 func recordHistogramdd(c dispatch.Context, self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "histogramdd", "NotImplemented", nil, self, weight)
+	r, err := beginCall(c, "histogramdd", "NotImplemented", nil, self, weight)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Histogramdd(self, bins, ranges, weight, density)
-	r.undifferentiable("histogramdd", err, result...)
+	r.endUndifferentiable("histogramdd", err, result...)
 	return
 }
 
 func recordHistogramddEdges(c dispatch.Context, self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "histogramdd", "NotImplemented", nil, append([]*tensor.Tensor{self, weight}, bins...)...)
+	r, err := beginCall(c, "histogramdd", "NotImplemented", nil, append([]*tensor.Tensor{self, weight}, bins...)...)
 	if err != nil {
 		return
 	}
 	result, err = r.c.HistogramddEdges(self, bins, x2, weight, density)
-	r.undifferentiable("histogramdd", err, result...)
+	r.endUndifferentiable("histogramdd", err, result...)
 	return
 }
 
 func recordQuantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "quantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "quantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
 	})
-	named(since, "SqueezeBackward4", result)
+	renameNodes(since, "SqueezeBackward4", result)
 	return
 }
 
 func recordNanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "nanquantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "nanquantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
 	})
-	named(since, "SqueezeBackward4", result)
+	renameNodes(since, "SqueezeBackward4", result)
 	return
 }
 
 func recordRenorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = decomposeInto(c, "renorm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().Renorm(c, made, self, p, dim, maxnorm)
 	})
-	named(since, "RenormBackward0", result)
+	renameNodes(since, "RenormBackward0", result)
 	return
 }
 
 func recordPinMemory(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "pin_memory", "PinMemoryBackward0", nil, self)
+	r, err := beginCall(c, "pin_memory", "PinMemoryBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -9489,16 +9495,16 @@ func recordPinMemory(c dispatch.Context, self *tensor.Tensor) (result *tensor.Te
 }
 
 func recordView(c dispatch.Context, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "view", "ViewBackward0", nil, self)
+	r, err := beginCall(c, "view", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.View(self, size)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		size = copied(size)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.View(base, size))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.View(base, size))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
@@ -9508,7 +9514,7 @@ func recordView(c dispatch.Context, self *tensor.Tensor, size []int64) (result *
 }
 
 func recordReshape(c dispatch.Context, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "reshape", "ViewBackward0", nil, self)
+	r, err := beginCall(c, "reshape", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -9523,7 +9529,7 @@ func recordReshape(c dispatch.Context, self *tensor.Tensor, size []int64) (resul
 }
 
 func recordReshapeAs(c dispatch.Context, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "reshape_as", "ViewBackward0", nil, self)
+	r, err := beginCall(c, "reshape_as", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -9538,7 +9544,7 @@ func recordReshapeAs(c dispatch.Context, self, other *tensor.Tensor) (result *te
 }
 
 func recordFlatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "flatten", "ViewBackward0", nil, self)
+	r, err := beginCall(c, "flatten", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -9553,16 +9559,16 @@ func recordFlatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (r
 }
 
 func recordUnflatten(c dispatch.Context, self *tensor.Tensor, dim int64, sizes []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "unflatten", "ViewBackward0", nil, self)
+	r, err := beginCall(c, "unflatten", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Unflatten(self, dim, sizes)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		sizes = copied(sizes)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Unflatten(base, dim, sizes))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Unflatten(base, dim, sizes))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
@@ -9572,7 +9578,7 @@ func recordUnflatten(c dispatch.Context, self *tensor.Tensor, dim int64, sizes [
 }
 
 func recordRavel(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "ravel", "ViewBackward0", nil, self)
+	r, err := beginCall(c, "ravel", "ViewBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -9592,14 +9598,14 @@ func recordTransposeMatrix(c dispatch.Context, out, self *tensor.Tensor) (result
 		return
 	}
 	result, err = r.c.TransposeMatrix(out, self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.TransposeMatrix(nil, base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.TransposeMatrix(nil, s.consume(s.take(0)))))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
@@ -9610,94 +9616,94 @@ func recordTranspose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 in
 		return
 	}
 	result, err = r.c.Transpose(out, self, dim0, dim1)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Transpose(nil, base, dim0, dim1))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordPermute(c dispatch.Context, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "permute", "PermuteBackward0", nil, self)
+	r, err := beginCall(c, "permute", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Permute(self, dims)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		dims = copied(dims)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Permute(base, dims))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Permute(base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.Permute(s.consume(s.take(0)), s.inverse(dims))))
+			return s.release(1, s.Track(s.C.Permute(s.consume(s.take(0)), s.inversePermutation(dims))))
 		}
 	}
 	return
 }
 
 func recordMovedim(c dispatch.Context, self *tensor.Tensor, source, destination int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
+	r, err := beginCall(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Movedim(self, source, destination)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Movedim(base, source, destination))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Movedim(base, source, destination))
 		}, result)
 	}
 	return
 }
 
 func recordMovedimList(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "movedim", "PermuteBackward0", nil, self)
+	r, err := beginCall(c, "movedim", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.MovedimList(self, source, destination)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		source = copied(source)
 		destination = copied(destination)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.MovedimList(base, source, destination))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.MovedimList(base, source, destination))
 		}, result)
 	}
 	return
 }
 
 func recordTransposeAll(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "T", "PermuteBackward0", nil, self)
+	r, err := beginCall(c, "T", "PermuteBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeAll(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.TransposeAll(base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.TransposeAll(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Track(s.C.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
+			return s.release(1, s.Track(s.C.Permute(s.consume(s.take(0)), s.reversedDims(selfDim))))
 		}
 	}
 	return
 }
 
 func recordTransposeLast(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "mT", "TransposeBackward0", nil, self)
+	r, err := beginCall(c, "mT", "TransposeBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfDim := int64(self.Dim())
 	result, err = r.c.TransposeLast(self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.TransposeLast(base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.TransposeLast(base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.Track(s.C.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
@@ -9707,35 +9713,37 @@ func recordTransposeLast(c dispatch.Context, self *tensor.Tensor) (result *tenso
 }
 
 func recordAdjointMatrix(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).AdjointMatrix(self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).AdjointMatrix(m.of(self)) }, self); err != nil {
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Excluding(tensor.Gradient).AdjointMatrix(m.metaOf(self))
+	}, self); err != nil {
 		return
 	}
-	return compose(c, "H", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
+	return composeFormula(c, "H", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordAdjoint(c dispatch.Context, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	if !recording(c, self) {
+	if !isRecording(c, self) {
 		return c.Excluding(tensor.Gradient).Adjoint(self)
 	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).Adjoint(m.of(self)) }, self); err != nil {
+	if err = checkRefused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).Adjoint(m.metaOf(self)) }, self); err != nil {
 		return
 	}
-	return compose(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
+	return composeFormula(c, "adjoint", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.adjointOf(self) })
 }
 
 func recordExpand(c dispatch.Context, self *tensor.Tensor, size []int64, x2 bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "expand", "ExpandBackward0", nil, self)
+	r, err := beginCall(c, "expand", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Expand(self, size, x2)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		size = copied(size)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Expand(base, size, x2))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Expand(base, size, x2))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
@@ -9743,15 +9751,15 @@ func recordExpand(c dispatch.Context, self *tensor.Tensor, size []int64, x2 bool
 }
 
 func recordBroadcastTo(c dispatch.Context, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "broadcast_to", "ExpandBackward0", nil, self)
+	r, err := beginCall(c, "broadcast_to", "ExpandBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.BroadcastTo(self, size)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		size = copied(size)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.BroadcastTo(base, size))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.BroadcastTo(base, size))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
@@ -9765,14 +9773,14 @@ func recordSqueeze(c dispatch.Context, out, self *tensor.Tensor) (result *tensor
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Squeeze(out, self)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Squeeze(nil, base))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Squeeze(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
@@ -9784,14 +9792,14 @@ func recordSqueezeDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.SqueezeDim(out, self, dim)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.SqueezeDim(nil, base, dim))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
@@ -9803,15 +9811,15 @@ func recordSqueezeDims(c dispatch.Context, out, self *tensor.Tensor, dims []int6
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.SqueezeDims(out, self, dims)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		dims = copied(dims)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.SqueezeDims(nil, base, dims))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
@@ -9823,55 +9831,55 @@ func recordUnsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (r
 	}
 	selfSizes := copied(self.Sizes())
 	result, err = r.c.Unsqueeze(out, self, dim)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Unsqueeze(nil, base, dim))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.Track(s.C.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordNarrow(c dispatch.Context, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "narrow", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "narrow", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Narrow(self, dim, start, length)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Narrow(base, dim, start, length))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Narrow(base, dim, start, length))
 		}, result)
 	}
 	return
 }
 
 func recordSelect(c dispatch.Context, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "select", "SelectBackward0", nil, self)
+	r, err := beginCall(c, "select", "SelectBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Select(self, dim, index)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Select(base, dim, index))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Select(base, dim, index))
 		}, result)
 	}
 	return
 }
 
 func recordSlice(c dispatch.Context, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "slice", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "slice", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Slice(self, dim, start, end, step)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Slice(base, dim, start, end, step))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Slice(base, dim, start, end, step))
 		}, result)
 	}
 	return
@@ -9886,72 +9894,72 @@ func recordAsStrided(c dispatch.Context, out, self *tensor.Tensor, size, stride 
 	selfOffset := self.Offset()
 	selfStrides := copied(self.Strides())
 	result, err = r.c.AsStrided(out, self, size, stride, offset)
-	if r.views(err, result) {
+	if r.finishViews(err, result) {
 		size = copied(size)
 		stride = copied(stride)
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.AsStrided(nil, base, size, stride, shifted(offset, selfOffset, base)))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.AsStrided(nil, base, size, stride, shiftOffset(offset, selfOffset, base)))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.stridedGradient(s.consume(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))
 		}
-		r.publish()
+		r.setInplaceGradFn()
 	}
 	return
 }
 
 func recordUnfold(c dispatch.Context, self *tensor.Tensor, dim, size, step int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "unfold", "UnfoldBackward0", nil, self)
+	r, err := beginCall(c, "unfold", "UnfoldBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	selfLike := likeOf(self)
 	result, err = r.c.Unfold(self, dim, size, step)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Unfold(base, dim, size, step))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Unfold(base, dim, size, step))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.unfolded(s.consume(s.take(0)), selfLike, dim, size, step))
+			return s.release(1, s.unfoldGradient(s.consume(s.take(0)), selfLike, dim, size, step))
 		}
 	}
 	return
 }
 
 func recordDiagonal(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "diagonal", "DiagonalBackward0", nil, self)
+	r, err := beginCall(c, "diagonal", "DiagonalBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Diagonal(self, offset, dim1, dim2)
-	if r.views(err, result) {
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.Diagonal(base, offset, dim1, dim2))
+	if r.finishViews(err, result) {
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.Diagonal(base, offset, dim1, dim2))
 		}, result)
 	}
 	return
 }
 
 func recordUnbind(c dispatch.Context, self *tensor.Tensor, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "unbind", "UnbindBackward0", nil, self)
+	r, err := beginCall(c, "unbind", "UnbindBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Unbind(self, dim)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Unbind(base, dim) }, result...)
 	}
 	return
 }
 
 func recordSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "split", "SplitBackward0", nil, self)
+	r, err := beginCall(c, "split", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Split(self, splitSize, dim)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.Split(base, splitSize, dim)
 		}, result...)
 	}
@@ -9959,14 +9967,14 @@ func recordSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) 
 }
 
 func recordSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "split_with_sizes", "SplitWithSizesBackward0", nil, self)
+	r, err := beginCall(c, "split_with_sizes", "SplitWithSizesBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.SplitWithSizes(self, sizes, dim)
-	if r.views(err, result...) {
+	if r.finishViews(err, result...) {
 		sizes = copied(sizes)
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.SplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
@@ -9974,13 +9982,13 @@ func recordSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64
 }
 
 func recordChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "chunk", "SplitBackward0", nil, self)
+	r, err := beginCall(c, "chunk", "SplitBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Chunk(self, chunks, dim)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.Chunk(base, chunks, dim)
 		}, result...)
 	}
@@ -9988,13 +9996,13 @@ func recordChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (re
 }
 
 func recordUnsafeChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "unsafe_chunk", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "unsafe_chunk", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.UnsafeChunk(self, chunks, dim)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeChunk(base, chunks, dim)
 		}, result...)
 	}
@@ -10002,13 +10010,13 @@ func recordUnsafeChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int6
 }
 
 func recordUnsafeSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "unsafe_split", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "unsafe_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.UnsafeSplit(self, splitSize, dim)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeSplit(base, splitSize, dim)
 		}, result...)
 	}
@@ -10016,14 +10024,14 @@ func recordUnsafeSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim i
 }
 
 func recordUnsafeSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "unsafe_split_with_sizes", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "unsafe_split_with_sizes", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.UnsafeSplitWithSizes(self, sizes, dim)
-	if r.views(err, result...) {
+	if r.finishViews(err, result...) {
 		sizes = copied(sizes)
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.UnsafeSplitWithSizes(base, sizes, dim)
 		}, result...)
 	}
@@ -10031,13 +10039,13 @@ func recordUnsafeSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes [
 }
 
 func recordTensorSplit(c dispatch.Context, self *tensor.Tensor, sections, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TensorSplit(self, sections, dim)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplit(base, sections, dim)
 		}, result...)
 	}
@@ -10045,14 +10053,14 @@ func recordTensorSplit(c dispatch.Context, self *tensor.Tensor, sections, dim in
 }
 
 func recordTensorSplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64, dim int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "tensor_split", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "tensor_split", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.TensorSplitIndices(self, indices, dim)
-	if r.views(err, result...) {
+	if r.finishViews(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.TensorSplitIndices(base, indices, dim)
 		}, result...)
 	}
@@ -10060,13 +10068,13 @@ func recordTensorSplitIndices(c dispatch.Context, self *tensor.Tensor, indices [
 }
 
 func recordHsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Hsplit(self, sections)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.Hsplit(base, sections)
 		}, result...)
 	}
@@ -10074,14 +10082,14 @@ func recordHsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (resu
 }
 
 func recordHsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "hsplit", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "hsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.HsplitIndices(self, indices)
-	if r.views(err, result...) {
+	if r.finishViews(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.HsplitIndices(base, indices)
 		}, result...)
 	}
@@ -10089,13 +10097,13 @@ func recordHsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int6
 }
 
 func recordVsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Vsplit(self, sections)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.Vsplit(base, sections)
 		}, result...)
 	}
@@ -10103,14 +10111,14 @@ func recordVsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (resu
 }
 
 func recordVsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "vsplit", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "vsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.VsplitIndices(self, indices)
-	if r.views(err, result...) {
+	if r.finishViews(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.VsplitIndices(base, indices)
 		}, result...)
 	}
@@ -10118,13 +10126,13 @@ func recordVsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int6
 }
 
 func recordDsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.Dsplit(self, sections)
-	if r.views(err, result...) {
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if r.finishViews(err, result...) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.Dsplit(base, sections)
 		}, result...)
 	}
@@ -10132,14 +10140,14 @@ func recordDsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (resu
 }
 
 func recordDsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (result []*tensor.Tensor, err error) {
-	r, err := begin(c, "dsplit", "SliceBackward0", nil, self)
+	r, err := beginCall(c, "dsplit", "SliceBackward0", nil, self)
 	if err != nil {
 		return
 	}
 	result, err = r.c.DsplitIndices(self, indices)
-	if r.views(err, result...) {
+	if r.finishViews(err, result...) {
 		indices = copied(indices)
-		r.watchAll(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		r.markViewList(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 			return c.DsplitIndices(base, indices)
 		}, result...)
 	}
@@ -10147,155 +10155,155 @@ func recordDsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int6
 }
 
 func recordViewCopy(c dispatch.Context, out, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
-	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewCopy(c, made, self, size)
 	})
 }
 
 func recordViewCopyDtype(c dispatch.Context, out, self *tensor.Tensor, dtype dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewCopyDtype(c, made, self, dtype)
 	})
 }
 
 func recordExpandCopy(c dispatch.Context, out, self *tensor.Tensor, size []int64, implicit bool) (result *tensor.Tensor, err error) {
-	return into(c, "expand_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "expand_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ExpandCopy(c, made, self, size, implicit)
 	})
 }
 
 func recordPermuteCopy(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
-	return into(c, "permute_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "permute_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().PermuteCopy(c, made, self, dims)
 	})
 }
 
 func recordTransposeCopy(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
-	return into(c, "transpose_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "transpose_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().TransposeCopy(c, made, self, dim0, dim1)
 	})
 }
 
 func recordTCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().TCopy(c, made, self) })
+	return decomposeInto(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().TCopy(c, made, self) })
 }
 
 func recordSqueezeCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SqueezeCopy(c, made, self)
 	})
 }
 
 func recordSqueezeCopyDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SqueezeCopyDim(c, made, self, dim)
 	})
 }
 
 func recordSqueezeCopyDims(c dispatch.Context, out, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
-	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SqueezeCopyDims(c, made, self, dim)
 	})
 }
 
 func recordUnsqueezeCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	return into(c, "unsqueeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "unsqueeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().UnsqueezeCopy(c, made, self, dim)
 	})
 }
 
 func recordNarrowCopy(c dispatch.Context, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	return into(c, "narrow_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "narrow_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().NarrowCopy(c, made, self, dim, start, length)
 	})
 }
 
 func recordSelectCopy(c dispatch.Context, out, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
-	return into(c, "select_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "select_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SelectCopy(c, made, self, dim, index)
 	})
 }
 
 func recordSliceCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
-	return into(c, "slice_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "slice_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().SliceCopy(c, made, self, dim, start, end, step)
 	})
 }
 
 func recordAsStridedCopy(c dispatch.Context, out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (result *tensor.Tensor, err error) {
-	return into(c, "as_strided_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "as_strided_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().AsStridedCopy(c, made, self, size, stride, storage_offset)
 	})
 }
 
 func recordUnfoldCopy(c dispatch.Context, out, self *tensor.Tensor, dimension, size, step int64) (result *tensor.Tensor, err error) {
-	return into(c, "unfold_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "unfold_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().UnfoldCopy(c, made, self, dimension, size, step)
 	})
 }
 
 func recordDiagonalCopy(c dispatch.Context, out, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
-	return into(c, "diagonal_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "diagonal_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().DiagonalCopy(c, made, self, offset, dim1, dim2)
 	})
 }
 
 func recordDetachCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "detach_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "detach_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().DetachCopy(c, made, self)
 	})
 }
 
 func recordViewAsRealCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "view_as_real_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "view_as_real_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewAsRealCopy(c, made, self)
 	})
 }
 
 func recordViewAsComplexCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "view_as_complex_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "view_as_complex_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ViewAsComplexCopy(c, made, self)
 	})
 }
 
 func recordIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().IndicesCopy(c, made, self)
 	})
 }
 
 func recordValuesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "values_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "values_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ValuesCopy(c, made, self)
 	})
 }
 
 func recordCrowIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "crow_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "crow_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().CrowIndicesCopy(c, made, self)
 	})
 }
 
 func recordColIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "col_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "col_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().ColIndicesCopy(c, made, self)
 	})
 }
 
 func recordCcolIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "ccol_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "ccol_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().CcolIndicesCopy(c, made, self)
 	})
 }
 
 func recordRowIndicesCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "row_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "row_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().RowIndicesCopy(c, made, self)
 	})
 }
 
 func recordAliasCopy(c dispatch.Context, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "alias_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, "alias_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return dispatch.Composed().AliasCopy(c, made, self)
 	})
 }

@@ -17,8 +17,8 @@ type group struct {
 	first   bool // called with the first gradient of a backward pass, otherwise with all
 }
 
-// lost records, under the lock of registered, that a member was removed. The last one removes the group.
-func (g *group) lost() {
+// removeMember records, under the lock of registered, that a member was removed. The last one removes the group.
+func (g *group) removeMember() {
 	if g == nil {
 		return
 	}
@@ -27,8 +27,8 @@ func (g *group) lost() {
 	}
 }
 
-// register assigns the id by which the group is removed.
-func (g *group) register() {
+// assignID assigns the id by which the group is removed.
+func (g *group) assignID() {
 	registered.Lock()
 	defer registered.Unlock()
 	registered.last++
@@ -41,11 +41,11 @@ func (g *group) register() {
 // RegisterMultiGradHook registers a hook that is called with the gradients of several tensors, and returns its id.
 func RegisterMultiGradHook(c dispatch.Context, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	const op = "register_multi_grad_hook"
-	if err := given(op, "hook", function); err != nil {
+	if err := checkCallback(op, "hook", function); err != nil {
 		return 0, err
 	}
 	for _, t := range tensors {
-		if err := hookable(op, t, function); err != nil {
+		if err := checkHookable(op, t, function); err != nil {
 			return 0, err
 		}
 	}
@@ -55,18 +55,18 @@ func RegisterMultiGradHook(c dispatch.Context, tensors []*tensor.Tensor, first b
 		shared.retain()
 		g.members = append(g.members, &hook{context: shared, function: function, group: g, place: i})
 	}
-	g.register()
+	g.assignID()
 	for i, t := range tensors {
 		h := g.members[i]
-		if n, output := current(t); n != nil {
+		if n, output := currentGradFn(t); n != nil {
 			h.on, h.output = n, output
-			n.attach().before.join(h)
+			n.attachedHooks().before.addHook(h)
 			n.Release()
 			continue
 		}
 		v := variableOf(t)
 		h.on = v
-		v.listen().before.join(h)
+		v.hooksForLeaf().before.addHook(h)
 	}
 	shared.release()
 	return g.number, nil
@@ -79,9 +79,9 @@ type gathered struct {
 	left  int // members that the backward pass will reach
 }
 
-// gather adds a gradient to a group. It calls the group's hook at the first gradient (mode "any"), or once all gradients are known (mode "all").
-func (r *run) gather(h *hook, grad *tensor.Tensor) error {
-	shown, err := h.shown(r.c, grad)
+// gatherForGroup adds a gradient to a group. It calls the group's hook at the first gradient (mode "any"), or once all gradients are known (mode "all").
+func (r *backwardPass) gatherForGroup(h *hook, grad *tensor.Tensor) error {
+	shown, err := h.gradForHook(r.c, grad)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (r *run) gather(h *hook, grad *tensor.Tensor) error {
 			_, err := program.Call(r.c, h.function, h.data, []*tensor.Tensor{shown}, 0)
 			return err
 		}
-		reached := r.reaches()
+		reached := r.reachableNodes()
 		for _, h := range g.members {
 			if reached[h.on] {
 				have.left++
@@ -115,11 +115,11 @@ func (r *run) gather(h *hook, grad *tensor.Tensor) error {
 	if have.left--; have.left > 0 {
 		return nil
 	}
-	return r.gives(have)
+	return r.callGroupHook(have)
 }
 
-// gives calls the hook of a group with its gradients.
-func (r *run) gives(have *gathered) error {
+// callGroupHook calls the hook of a group with its gradients.
+func (r *backwardPass) callGroupHook(have *gathered) error {
 	_, err := program.Call(r.c, have.hook.function, have.hook.data, have.grads, 0)
 	return err
 }
@@ -131,12 +131,12 @@ func (g *gathered) release() {
 	g.hook.release()
 }
 
-// rest calls the hooks of groups some of whose gradients are undefined, at the end of a backward pass.
-func (r *run) rest() error {
+// callIncompleteGroups calls the hooks of groups some of whose gradients are undefined, at the end of a backward pass.
+func (r *backwardPass) callIncompleteGroups() error {
 	for _, g := range slices.SortedFunc(maps.Keys(r.gathered), func(a, b *group) int { return cmp.Compare(a.number, b.number) }) {
 		if have := r.gathered[g]; have.left > 0 {
 			have.left = 0
-			if err := r.gives(have); err != nil {
+			if err := r.callGroupHook(have); err != nil {
 				return err
 			}
 		}
@@ -144,8 +144,8 @@ func (r *run) rest() error {
 	return nil
 }
 
-// reaches returns the nodes that the backward pass visits, and the metadata of the leaves that get a gradient.
-func (r *run) reaches() map[any]bool {
+// reachableNodes returns the nodes that the backward pass visits, and the metadata of the leaves that get a gradient.
+func (r *backwardPass) reachableNodes() map[any]bool {
 	if r.reached != nil {
 		return r.reached
 	}

@@ -17,15 +17,15 @@ type weak struct{ *Node }
 // Release implements tensor.Node.
 func (weak) Release() {}
 
-// with calls f with the node of a handle, and holds a reference until f returns.
-func with(self tensor.Node, f func(n *Node) error) error {
+// withNode calls f with the node of a handle, and holds a reference until f returns.
+func withNode(self tensor.Node, f func(n *Node) error) error {
 	var n *Node
 	switch h := self.(type) {
 	case *Node:
 		n = h
 		n.retain()
 	case weak:
-		if n = h.Node; !n.revive() {
+		if n = h.Node; !n.retainIfAlive() {
 			return status.Runtimef("the node %s was freed: no tensor, node or owning handle refers to it any more", n.name)
 		}
 	}
@@ -42,7 +42,7 @@ func GradFn(_ dispatch.Context, self *tensor.Tensor) (tensor.Node, error) {
 	if err := v.regenerateGradFn(valuesOf(self)); err != nil {
 		return nil, err
 	}
-	if n, _ := v.made(); n != nil {
+	if n, _ := v.gradFn(); n != nil {
 		return n, nil
 	}
 	return nil, nil
@@ -62,7 +62,7 @@ func GradientEdge(_ dispatch.Context, self *tensor.Tensor) (tensor.Node, int64, 
 
 // NodeName returns the name of a node, such as AddBackward0.
 func NodeName(_ dispatch.Context, self tensor.Node) (name string, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		name = n.name
 		return nil
 	})
@@ -71,7 +71,7 @@ func NodeName(_ dispatch.Context, self tensor.Node) (name string, err error) {
 
 // NodeId returns a number that identifies a node.
 func NodeId(_ dispatch.Context, self tensor.Node) (id int64, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		id = int64(uintptr(unsafe.Pointer(n)))
 		return nil
 	})
@@ -80,7 +80,7 @@ func NodeId(_ dispatch.Context, self tensor.Node) (id int64, err error) {
 
 // NodeWeak returns a handle with a weak reference to the node.
 func NodeWeak(_ dispatch.Context, self tensor.Node) (made tensor.Node, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		n.known.Store(true)
 		made = weak{n}
 		return nil
@@ -90,7 +90,7 @@ func NodeWeak(_ dispatch.Context, self tensor.Node) (made tensor.Node, err error
 
 // NodeEdges returns the number of operands.
 func NodeEdges(_ dispatch.Context, self tensor.Node) (count int64, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		count = int64(len(n.edges))
 		return nil
 	})
@@ -99,7 +99,7 @@ func NodeEdges(_ dispatch.Context, self tensor.Node) (count int64, err error) {
 
 // NodeEdge returns the node and the output number that receive the gradient of operand i.
 func NodeEdge(_ dispatch.Context, self tensor.Node, i int64) (to tensor.Node, output int64, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		if i < 0 || i >= int64(len(n.edges)) {
 			return status.Indexf("node_edge: operand %d of %s is out of range: it has %d", i, n.name, len(n.edges))
 		}
@@ -114,7 +114,7 @@ func NodeEdge(_ dispatch.Context, self tensor.Node, i int64) (to tensor.Node, ou
 
 // NodeCall computes the gradients of a node's operands from those of its outputs. It does not free the saved tensors.
 func NodeCall(c dispatch.Context, self tensor.Node, grads []*tensor.Tensor) (made []*tensor.Tensor, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		if len(grads) != len(n.outputs) {
 			return status.Typef("%s expects %d gradients, one for each result, but got %d", n.name, len(n.outputs), len(grads))
 		}
@@ -122,7 +122,7 @@ func NodeCall(c dispatch.Context, self tensor.Node, grads []*tensor.Tensor) (mad
 			made = make([]*tensor.Tensor, len(n.edges))
 			return nil
 		}
-		r := start(c, true, c.Recording())
+		r := newBackwardPass(c, true, c.Recording())
 		defer r.close()
 		p := &pending{n, make([]*tensor.Tensor, len(grads))}
 		n.retain()
@@ -132,16 +132,16 @@ func NodeCall(c dispatch.Context, self tensor.Node, grads []*tensor.Tensor) (mad
 				continue
 			}
 			var err error
-			if p.grads[i], err = n.outputs[i].fits(r.c, n, i, grad); err != nil {
+			if p.grads[i], err = n.outputs[i].fitGradOf(r.c, n, i, grad); err != nil {
 				return err
 			}
 		}
 		if n.leaf != nil {
-			return variableOf(n.leaf).accumulate(r.c, n.leaf, p.grads[0], r.create)
+			return variableOf(n.leaf).accumulateGrad(r.c, n.leaf, p.grads[0], r.create)
 		}
 		var err error
-		if made, err = n.apply(r, p.grads); err == nil {
-			err = n.fitAll(r.c, made)
+		if made, err = n.computeGrads(r, p.grads); err == nil {
+			err = n.fitGrads(r.c, made)
 		}
 		if err != nil {
 			for _, t := range made {
@@ -154,8 +154,8 @@ func NodeCall(c dispatch.Context, self tensor.Node, grads []*tensor.Tensor) (mad
 	return made, err
 }
 
-// fits converts a gradient that the caller passes for output i of a node to the output's sizes.
-func (l *like) fits(c dispatch.Context, n *Node, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
+// fitGradOf converts a gradient that the caller passes for output i of a node to the output's sizes.
+func (l *like) fitGradOf(c dispatch.Context, n *Node, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	switch sizes := l.sizes(); {
 	case grad.DType() != l.dtype:
 		return nil, status.Runtimef("the gradient of result %d of %s must have its dtype, %v, but has %v", i, n.name, l.dtype, grad.DType())
@@ -172,7 +172,7 @@ func (l *like) fits(c dispatch.Context, n *Node, i int, grad *tensor.Tensor) (*t
 
 // NodeVariable returns the leaf of an AccumulateGrad node.
 func NodeVariable(_ dispatch.Context, self tensor.Node) (leaf *tensor.Tensor, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		if n.leaf != nil {
 			leaf = n.leaf.Alias()
 		}
@@ -184,7 +184,7 @@ func NodeVariable(_ dispatch.Context, self tensor.Node) (leaf *tensor.Tensor, er
 // NodeResult returns a tensor that represents an output of a node as an input of AutogradGrad.
 func NodeResult(_ dispatch.Context, self tensor.Node, output int64) (made *tensor.Tensor, err error) {
 	const op = "node_result"
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		if output < 0 || output >= int64(len(n.outputs)) || n.outputs[output].dtype.Category() < dtype.Floating {
 			return status.Indexf("%s: output %[3]d of %[2]s has no gradient: the node has %[4]d outputs", op, n.name, output, len(n.outputs))
 		}
@@ -202,7 +202,7 @@ func NodeResult(_ dispatch.Context, self tensor.Node, output int64) (made *tenso
 			return err
 		}
 		n.retain()
-		h := track(made)
+		h := ensureMeta(made)
 		h.node, h.output = n, int(output)
 		return nil
 	})
@@ -211,8 +211,8 @@ func NodeResult(_ dispatch.Context, self tensor.Node, output int64) (made *tenso
 
 // NodeSetContext attaches a user-defined context to a node.
 func NodeSetContext(_ dispatch.Context, self tensor.Node, data, deleter uintptr) error {
-	return with(self, func(n *Node) error {
-		a, made := n.attach(), newContext(data, deleter)
+	return withNode(self, func(n *Node) error {
+		a, made := n.attachedHooks(), newContext(data, deleter)
 		n.mu.Lock()
 		old := a.context
 		a.context = made
@@ -224,7 +224,7 @@ func NodeSetContext(_ dispatch.Context, self tensor.Node, data, deleter uintptr)
 
 // NodeContext returns the attached context.
 func NodeContext(_ dispatch.Context, self tensor.Node) (data uintptr, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if a := n.attached.Load(); a != nil && a.context != nil {
@@ -237,7 +237,7 @@ func NodeContext(_ dispatch.Context, self tensor.Node) (data uintptr, err error)
 
 // GetVersion returns the version counter of self: the number of in-place writes to its storage.
 func GetVersion(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
-	if inferred(self) {
+	if isInference(self) {
 		return 0, status.Runtimef("Inference tensors do not track version counter.")
 	}
 	return self.Version(), nil
@@ -260,7 +260,7 @@ func Untracked(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) 
 		}
 		t = primal
 	}
-	lend(t)
+	detachForUser(t)
 	t.SetDetached()
 	t.CountApart()
 	return t, nil

@@ -21,11 +21,11 @@ func NodeSavedAs(c dispatch.Context, self tensor.Node, name string) ([]*tensor.T
 }
 
 func savedBy(c dispatch.Context, self tensor.Node, which func(s *saved) bool) (list []*tensor.Tensor, err error) {
-	err = with(self, func(n *Node) error {
-		if err := n.begin(); err != nil {
+	err = withNode(self, func(n *Node) error {
+		if err := n.beginUse(); err != nil {
 			return err
 		}
-		defer n.end(false)
+		defer n.endUse(false)
 		s := &steps{Builder: build.Builder{C: c}, node: n, record: true}
 		defer s.Close()
 		for i := range n.saved {
@@ -49,7 +49,7 @@ func savedBy(c dispatch.Context, self tensor.Node, which func(s *saved) bool) (l
 
 // NodeSavedNames returns the names of the tensors that a node saves if they are needed.
 func NodeSavedNames(_ dispatch.Context, self tensor.Node) (names string, err error) {
-	err = with(self, func(n *Node) error {
+	err = withNode(self, func(n *Node) error {
 		var all []string
 		for _, s := range n.saved {
 			if s.name != "" && !slices.Contains(all, s.name) {
@@ -65,21 +65,21 @@ func NodeSavedNames(_ dispatch.Context, self tensor.Node) (names string, err err
 // NodePackSaved registers saved-tensor hooks for saved tensor number i with a name.
 func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
 	const op = "node_pack_saved"
-	if err := given(op, "pack", pack); err != nil {
+	if err := checkCallback(op, "pack", pack); err != nil {
 		return err
 	}
-	if err := given(op, "unpack", unpack); err != nil {
+	if err := checkCallback(op, "unpack", unpack); err != nil {
 		return err
 	}
-	return with(self, func(n *Node) error {
-		if err := n.begin(); err != nil {
+	return withNode(self, func(n *Node) error {
+		if err := n.beginUse(); err != nil {
 			return err
 		}
-		defer n.end(false)
-		place := n.place(name, i)
+		defer n.endUse(false)
+		place := n.findSaved(name, i)
 		switch {
 		case place < 0:
-			return status.Indexf("%s: index %[5]d is out of range: %[2]s saved %[3]d tensors as %[4]s", op, n.name, n.count(name), name, i)
+			return status.Indexf("%s: index %[5]d is out of range: %[2]s saved %[3]d tensors as %[4]s", op, n.name, n.countSaved(name), name, i)
 		case n.saved[place].parcel != nil:
 			return status.Runtimef("Calling register_hooks on a saved tensor whose hooks have already been set is not allowed; %s saved %s by hooks", n.name, name)
 		case n.saved[place].t == nil:
@@ -93,7 +93,7 @@ func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, p
 		}
 		defer shown.Release()
 		by := &savers{newContext(data, 0), pack, unpack, drop, 0}
-		made, err := by.packed(c, shown)
+		made, err := by.packTensor(c, shown)
 		if err != nil {
 			return err
 		}
@@ -105,16 +105,16 @@ func NodePackSaved(c dispatch.Context, self tensor.Node, name string, i int64, p
 	})
 }
 
-// count returns the number of saved tensors with a name.
-func (n *Node) count(name string) (count int) {
-	for n.place(name, int64(count)) >= 0 {
+// countSaved returns the number of saved tensors with a name.
+func (n *Node) countSaved(name string) (count int) {
+	for n.findSaved(name, int64(count)) >= 0 {
 		count++
 	}
 	return count
 }
 
-// place returns the index of saved tensor number i with a name, or -1.
-func (n *Node) place(name string, i int64) int {
+// findSaved returns the index of saved tensor number i with a name, or -1.
+func (n *Node) findSaved(name string, i int64) int {
 	for at := range n.saved {
 		if i < 0 {
 			return -1

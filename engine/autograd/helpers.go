@@ -16,8 +16,8 @@ func either[T any](test bool, then, otherwise T) T {
 	return otherwise
 }
 
-// scaled returns t times the conjugate of a scalar, or t itself for 1.
-func (s *steps) scaled(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
+// scaleByConj returns t times the conjugate of a scalar, or t itself for 1.
+func (s *steps) scaleByConj(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
 	if by.Kind == dtype.KindComplex {
 		by.Im = -by.Im
 	} else if by.Float() == 1 {
@@ -26,13 +26,13 @@ func (s *steps) scaled(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
 	return s.mul(t, s.number(by))
 }
 
-// spread expands the result of a reduction over dims (all if there are none) to the sizes of its operand.
-func (s *steps) spread(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
-	return s.Expand(s.restore(t, sizes, dims, keepdim), sizes...)
+// expandReduced expands the result of a reduction over dims (all if there are none) to the sizes of its operand.
+func (s *steps) expandReduced(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
+	return s.Expand(s.restoreDims(t, sizes, dims, keepdim), sizes...)
 }
 
-// restore inserts the reduced dimensions, with size 1.
-func (s *steps) restore(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
+// restoreDims inserts the reduced dimensions, with size 1.
+func (s *steps) restoreDims(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
 	if keepdim || len(sizes) == 0 {
 		return t
 	}

@@ -34,10 +34,10 @@ var registered = struct {
 
 // add registers a hook and returns its id.
 func (l *hooks) add(function, data, deleter uintptr, output int, on ...*tensor.Tensor) int64 {
-	return l.join(&hook{context: newContext(data, deleter, on...), function: function, output: output})
+	return l.addHook(&hook{context: newContext(data, deleter, on...), function: function, output: output})
 }
 
-func (l *hooks) join(h *hook) int64 {
+func (l *hooks) addHook(h *hook) int64 {
 	registered.Lock()
 	defer registered.Unlock()
 	registered.last++
@@ -68,7 +68,7 @@ func unregister(number int64) (*hook, *group) {
 	h, g := registered.all[number], registered.groups[number]
 	delete(registered.groups, number)
 	if h != nil {
-		h.group.lost()
+		h.group.removeMember()
 		delete(registered.all, number)
 		i := slices.Index(h.list.list, h)
 		h.list.list = slices.Delete(slices.Clone(h.list.list), i, i+1)
@@ -78,14 +78,14 @@ func unregister(number int64) (*hook, *group) {
 
 // clear removes all hooks of a list.
 func (l *hooks) clear() {
-	for _, h := range l.now() {
+	for _, h := range l.currentHooks() {
 		_ = RemoveHook(dispatch.Context{}, h.number)
 		h.release()
 	}
 }
 
-// now returns the current hooks, each with a new reference.
-func (l *hooks) now() []*hook {
+// currentHooks returns the current hooks, each with a new reference.
+func (l *hooks) currentHooks() []*hook {
 	registered.Lock()
 	defer registered.Unlock()
 	for _, h := range l.list {
@@ -94,12 +94,12 @@ func (l *hooks) now() []*hook {
 	return l.list
 }
 
-// run calls f for each hook until it returns an error. l is nil if no hook was ever registered; then no lock is taken.
-func (l *hooks) run(f func(h *hook) error) (err error) {
+// callEach calls f for each hook until it returns an error. l is nil if no hook was ever registered; then no lock is taken.
+func (l *hooks) callEach(f func(h *hook) error) (err error) {
 	if l == nil {
 		return nil
 	}
-	for _, h := range l.now() {
+	for _, h := range l.currentHooks() {
 		if err == nil {
 			err = f(h)
 		}
@@ -108,16 +108,16 @@ func (l *hooks) run(f func(h *hook) error) (err error) {
 	return err
 }
 
-// whole returns the leaf as its hook receives it: a sparse tensor if the leaf is sparse.
-func (h *hook) whole(leaf *tensor.Tensor) (*tensor.Tensor, error) {
+// leafForHook returns the leaf as its hook receives it: a sparse tensor if the leaf is sparse.
+func (h *hook) leafForHook(leaf *tensor.Tensor) (*tensor.Tensor, error) {
 	if places := h.placesAt(h.place); places != nil {
-		return entries(places, leaf)
+		return withValues(places, leaf)
 	}
 	return leaf.Alias(), nil
 }
 
-// shown returns the gradient as the tensor's hook receives it: with the indices of the tensor if it is sparse.
-func (h *hook) shown(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
+// gradForHook returns the gradient as the tensor's hook receives it: with the indices of the tensor if it is sparse.
+func (h *hook) gradForHook(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -126,16 +126,16 @@ func (h *hook) shown(c dispatch.Context, t *tensor.Tensor) (*tensor.Tensor, erro
 
 // callOn calls a tensor's hook with its gradient, and replaces the gradient by the hook's result.
 func (h *hook) callOn(c dispatch.Context, n *Node, grad **tensor.Tensor) error {
-	shown, err := h.shown(c, *grad)
+	shown, err := h.gradForHook(c, *grad)
 	if err != nil {
 		return err
 	}
 	one := []*tensor.Tensor{shown}
 	defer func() { one[0].Release() }()
-	if err := h.call(c, n, one, one); err != nil || one[0] == shown {
+	if err := h.callHook(c, n, one, one); err != nil || one[0] == shown {
 		return err
 	}
-	made, err := placed(c, h.placesAt(h.place), one[0])
+	made, err := toValues(c, h.placesAt(h.place), one[0])
 	if err == nil {
 		(*grad).Release()
 		*grad = made
@@ -143,15 +143,15 @@ func (h *hook) callOn(c dispatch.Context, n *Node, grad **tensor.Tensor) error {
 	return err
 }
 
-// call calls a hook with tensors, and stores its non-nil results in replaced.
-func (h *hook) call(c dispatch.Context, n *Node, tensors, replaced []*tensor.Tensor) error {
+// callHook calls a hook with tensors, and stores its non-nil results in replaced.
+func (h *hook) callHook(c dispatch.Context, n *Node, tensors, replaced []*tensor.Tensor) error {
 	made, err := program.Call(c, h.function, h.data, tensors, len(replaced))
 	for i, t := range made {
 		if t == nil {
 			continue
 		}
 		if err == nil {
-			err = n.alike(replaced[i], t)
+			err = n.checkReplacement(replaced[i], t)
 		}
 		if err != nil {
 			t.Release()
@@ -163,8 +163,8 @@ func (h *hook) call(c dispatch.Context, n *Node, tensors, replaced []*tensor.Ten
 	return err
 }
 
-// alike returns an error if t, the result of a hook, differs from old in dtype, device or sizes.
-func (n *Node) alike(old, t *tensor.Tensor) error {
+// checkReplacement returns an error if t, the result of a hook, differs from old in dtype, device or sizes.
+func (n *Node) checkReplacement(old, t *tensor.Tensor) error {
 	if old == nil {
 		return status.Runtimef("a hook on %s can't replace a None gradient with a non-None value", n.name)
 	}
@@ -185,8 +185,8 @@ type attached struct {
 	context       *context
 }
 
-// attach returns the node's attached, which it creates if necessary.
-func (n *Node) attach() *attached {
+// attachedHooks returns the node's attached, which it creates if necessary.
+func (n *Node) attachedHooks() *attached {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	a := n.attached.Load()
@@ -200,7 +200,7 @@ func (n *Node) attach() *attached {
 // listeners has the hooks of a leaf: before its gradient is accumulated, and after.
 type listeners struct{ before, after hooks }
 
-func (v *Variable) listen() *listeners {
+func (v *Variable) hooksForLeaf() *listeners {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.listeners == nil {
@@ -211,43 +211,43 @@ func (v *Variable) listen() *listeners {
 
 // RegisterHook registers a hook that is called with the gradient of self, and returns its id. A non-NULL result of the hook replaces the gradient.
 func RegisterHook(_ dispatch.Context, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
-	if err := hookable("register_hook", self, function); err != nil {
+	if err := checkHookable("register_hook", self, function); err != nil {
 		return 0, err
 	}
-	if n, output := current(self); n != nil {
+	if n, output := currentGradFn(self); n != nil {
 		defer n.Release()
-		return n.attach().before.add(function, data, deleter, output, self), nil
+		return n.attachedHooks().before.add(function, data, deleter, output, self), nil
 	}
-	return variableOf(self).listen().before.add(function, data, deleter, 0, self), nil
+	return variableOf(self).hooksForLeaf().before.add(function, data, deleter, 0, self), nil
 }
 
 // RegisterPostAccumulateGradHook registers a hook that is called after the gradient of the leaf self was accumulated, and returns its id.
 func RegisterPostAccumulateGradHook(_ dispatch.Context, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
-	if err := hookable("register_post_accumulate_grad_hook", self, function); err != nil {
+	if err := checkHookable("register_post_accumulate_grad_hook", self, function); err != nil {
 		return 0, err
 	}
-	if n, _ := current(self); n != nil {
+	if n, _ := currentGradFn(self); n != nil {
 		defer n.Release()
 		return 0, status.Runtimef("post accumulate grad hooks cannot be registered on non-leaf tensors; this one was computed by %s", n.name)
 	}
-	return variableOf(self).listen().after.add(function, data, deleter, 0, self), nil
+	return variableOf(self).hooksForLeaf().after.add(function, data, deleter, 0, self), nil
 }
 
-func hookable(op string, self *tensor.Tensor, function uintptr) error {
+func checkHookable(op string, self *tensor.Tensor, function uintptr) error {
 	if isTransformed(self) {
 		return status.NotImplementedf("%s inside vmap or jvp: a hook would receive the batched gradients, without tangents; register it on a tensor outside of the transform", op)
 	}
-	if !wanted(self) {
+	if !requiresGrad(self) {
 		return status.Runtimef("cannot register a hook on a tensor that doesn't require gradient")
 	}
-	return given(op, "hook", function)
+	return checkCallback(op, "hook", function)
 }
 
 // NodeRegisterHook registers a hook that is called after a node was executed, with the gradients of its inputs and outputs.
 func NodeRegisterHook(_ dispatch.Context, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
-	if err = given("node_register_hook", "hook", function); err == nil {
-		err = with(self, func(n *Node) error {
-			number = n.attach().after.add(function, data, deleter, -1)
+	if err = checkCallback("node_register_hook", "hook", function); err == nil {
+		err = withNode(self, func(n *Node) error {
+			number = n.attachedHooks().after.add(function, data, deleter, -1)
 			return nil
 		})
 	}
@@ -256,77 +256,77 @@ func NodeRegisterHook(_ dispatch.Context, self tensor.Node, function, data, dele
 
 // NodeRegisterPrehook registers a hook that is called before a node is executed, with the gradients of its outputs.
 func NodeRegisterPrehook(_ dispatch.Context, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
-	if err = given("node_register_prehook", "hook", function); err == nil {
-		err = with(self, func(n *Node) error {
-			number = n.attach().before.add(function, data, deleter, -1)
+	if err = checkCallback("node_register_prehook", "hook", function); err == nil {
+		err = withNode(self, func(n *Node) error {
+			number = n.attachedHooks().before.add(function, data, deleter, -1)
 			return nil
 		})
 	}
 	return number, err
 }
 
-// arrive calls the hooks on the gradients of single outputs (Tensor.register_hook).
-func (r *run) arrive(p *pending) error {
+// callTensorHooks calls the hooks on the gradients of single outputs (Tensor.register_hook).
+func (r *backwardPass) callTensorHooks(p *pending) error {
 	n := p.node
 	var list *hooks
 	if n.leaf != nil {
-		if l := variableOf(n.leaf).heard(); l != nil {
+		if l := variableOf(n.leaf).leafHooks(); l != nil {
 			list = &l.before
 		}
 	} else if a := n.attached.Load(); a != nil {
 		list = &a.before
 	}
-	return list.run(func(h *hook) error {
+	return list.callEach(func(h *hook) error {
 		switch {
 		case h.output < 0:
 			return nil
 		case h.group != nil:
-			return r.gather(h, p.grads[h.output])
+			return r.gatherForGroup(h, p.grads[h.output])
 		}
 		return h.callOn(r.c, n, &p.grads[h.output])
 	})
 }
 
-// heard returns the hooks of a leaf, or nil.
-func (v *Variable) heard() *listeners {
+// leafHooks returns the hooks of a leaf, or nil.
+func (v *Variable) leafHooks() *listeners {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.listeners
 }
 
-// enter calls the pre-hooks of a node with the gradients of its outputs.
-func (r *run) enter(p *pending) error {
+// callPreHooks calls the pre-hooks of a node with the gradients of its outputs.
+func (r *backwardPass) callPreHooks(p *pending) error {
 	a := p.node.attached.Load()
 	if a == nil {
 		return nil
 	}
-	return a.before.run(func(h *hook) error {
+	return a.before.callEach(func(h *hook) error {
 		if h.output >= 0 {
 			return nil
 		}
-		return h.call(r.c, p.node, p.grads, p.grads)
+		return h.callHook(r.c, p.node, p.grads, p.grads)
 	})
 }
 
-// leave calls the hooks of a node with the gradients of its inputs, made, and of its outputs.
-func (r *run) leave(p *pending, made []*tensor.Tensor) error {
+// callPostHooks calls the hooks of a node with the gradients of its inputs, made, and of its outputs.
+func (r *backwardPass) callPostHooks(p *pending, made []*tensor.Tensor) error {
 	a := p.node.attached.Load()
 	if a == nil {
 		return nil
 	}
-	return a.after.run(func(h *hook) error {
-		return h.call(r.c, p.node, slices.Concat(made, p.grads), made)
+	return a.after.callEach(func(h *hook) error {
+		return h.callHook(r.c, p.node, slices.Concat(made, p.grads), made)
 	})
 }
 
-// accumulated calls the post-accumulate-grad hooks of a leaf.
-func (r *run) accumulated(leaf *tensor.Tensor) error {
-	l := variableOf(leaf).heard()
+// callAccumulateHooks calls the post-accumulate-grad hooks of a leaf.
+func (r *backwardPass) callAccumulateHooks(leaf *tensor.Tensor) error {
+	l := variableOf(leaf).leafHooks()
 	if l == nil {
 		return nil
 	}
-	return l.after.run(func(h *hook) error {
-		shown, err := h.whole(leaf)
+	return l.after.callEach(func(h *hook) error {
+		shown, err := h.leafForHook(leaf)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	made.cut.Store(v.cut.Load())
 	if l := v.listeners; l != nil {
 		made.listeners = new(listeners)
-		if !made.listeners.before.inherit(&l.before) || !made.listeners.after.inherit(&l.after) {
+		if !made.listeners.before.copyFrom(&l.before) || !made.listeners.after.copyFrom(&l.after) {
 			return nil, "is sparse and has hooks, or shares hooks with other tensors, which a forked child does not inherit; register the hooks in the child"
 		}
 	}
@@ -49,8 +49,8 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	return made, ""
 }
 
-// inherit copies hooks and keeps their ids. It returns false for hooks on several tensors and for hooks of sparse tensors, which cannot be copied.
-func (l *hooks) inherit(old *hooks) bool {
+// copyFrom copies hooks and keeps their ids. It returns false for hooks on several tensors and for hooks of sparse tensors, which cannot be copied.
+func (l *hooks) copyFrom(old *hooks) bool {
 	for _, o := range old.list {
 		if o.group != nil || o.places != nil {
 			return false

@@ -15,12 +15,12 @@ import (
 
 func isTransformed(t *tensor.Tensor) bool { return t != nil && t.Keys()&tensor.Transformed != 0 }
 
-// transformed returns whether one of the tensors is a wrapper of a transform.
-func transformed(list []*tensor.Tensor) bool { return slices.ContainsFunc(list, isTransformed) }
+// hasWrapper returns whether one of the tensors is a wrapper of a transform.
+func hasWrapper(list []*tensor.Tensor) bool { return slices.ContainsFunc(list, isTransformed) }
 
-// seeded returns the innermost vmap level in which initial gradients are batched although their outputs are not, or
+// seedLevel returns the innermost vmap level in which initial gradients are batched although their outputs are not, or
 // nil.
-func seeded(outputs, grads []*tensor.Tensor) *tensor.Level {
+func seedLevel(outputs, grads []*tensor.Tensor) *tensor.Level {
 	for i, grad := range grads {
 		for w := grad.Wrapped(); w != nil && i < len(outputs); w = w.Value.Wrapped() {
 			if !outputs[i].MappedBy(int64(w.Level.Number)) {
@@ -82,8 +82,8 @@ func forEach(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tens
 	return s.ReturnAll(made)
 }
 
-// covered returns an error for inputs that are not batched by a vmap level that batches outputs: the backward pass would sum their gradients over the batch.
-func covered(outputs, inputs []*tensor.Tensor) error {
+// checkBatchedInputs returns an error for inputs that are not batched by a vmap level that batches outputs: the backward pass would sum their gradients over the batch.
+func checkBatchedInputs(outputs, inputs []*tensor.Tensor) error {
 	for _, t := range outputs {
 		for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
 			for i, input := range inputs {
@@ -96,8 +96,8 @@ func covered(outputs, inputs []*tensor.Tensor) error {
 	return nil
 }
 
-// dual returns the innermost level of forward-mode differentiation in which a tensor has a tangent, or nil.
-func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
+// tangentLevel returns the innermost level of forward-mode differentiation in which a tensor has a tangent, or nil.
+func tangentLevel(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 	for _, list := range lists {
 		for _, t := range list {
 			if in := t.Dual(); in != nil && (l == nil || in.Number > l.Number) {
@@ -108,10 +108,10 @@ func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 	return l
 }
 
-// pushed computes AutogradGrad of tensors with tangents. A gradient is J^T v. Its tangent is J^T applied to the tangent of v, plus the
+// gradOfTangents computes AutogradGrad of tensors with tangents. A gradient is J^T v. Its tangent is J^T applied to the tangent of v, plus the
 // derivative of v^T t with respect to the inputs, where t is the tangent of the outputs, which accounts for the change of
 // the Jacobian J.
-func pushed(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+func gradOfTangents(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
 	_, err = s.Evaluate(func() *tensor.Tensor {
@@ -144,7 +144,7 @@ func pushed(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tenso
 		of := make([]*tensor.Tensor, len(inputs))
 		for i, t := range inputs {
 			of[i] = primal(t)
-			if slope := tangent(t); slope != nil && leads(slope, of[i]) {
+			if slope := tangent(t); slope != nil && isReachable(slope, of[i]) {
 				s.Check(status.NotImplementedf("autograd.grad inside jvp: the gradient with respect to inputs[%d] is not implemented, because its tangent depends on the input; use func.grad", i))
 			}
 		}
@@ -166,8 +166,8 @@ func pushed(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tenso
 				if value == nil {
 					value = s.Track(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
 				}
-				value = s.densified(value)
-				slope = s.Track(dispatch.Laid(c, s.densified(slope), value))
+				value = s.toStrided(value)
+				slope = s.Track(dispatch.Laid(c, s.toStrided(slope), value))
 				value = s.Track(dispatch.Pair("grad", c, value, slope, l))
 			}
 			if value == nil && !unused {
@@ -183,12 +183,12 @@ func pushed(c dispatch.Context, l *tensor.Level, outputs, inputs, grads []*tenso
 	return s.ReturnAll(made)
 }
 
-// leads returns whether the autograd graph of t contains to.
-func leads(t, to *tensor.Tensor) bool {
+// isReachable returns whether the autograd graph of t contains to.
+func isReachable(t, to *tensor.Tensor) bool {
 	goal := edgeTo(to)
-	defer release([]Edge{goal})
+	defer releaseAll([]Edge{goal})
 	start := edgeTo(t)
-	defer release([]Edge{start})
+	defer releaseAll([]Edge{start})
 	if goal.Node == nil || start.Node == nil {
 		return false
 	}

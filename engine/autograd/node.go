@@ -66,8 +66,8 @@ func (n *Node) Name() string { return n.name }
 
 func (n *Node) retain() { n.refs.Add(1) }
 
-// revive adds a reference, unless the last one is already released; it returns whether it did.
-func (n *Node) revive() bool {
+// retainIfAlive adds a reference, unless the last one is already released; it returns whether it did.
+func (n *Node) retainIfAlive() bool {
 	for {
 		refs := n.refs.Load()
 		if refs == 0 {
@@ -84,7 +84,7 @@ func (n *Node) revive() bool {
 func (n *Node) Release() {
 	for waiting := []*Node(nil); ; {
 		if n.refs.Add(-1) == 0 {
-			waiting = n.dissolve(waiting)
+			waiting = n.releaseContents(waiting)
 		}
 		if len(waiting) == 0 {
 			return
@@ -94,8 +94,8 @@ func (n *Node) Release() {
 	}
 }
 
-// dissolve releases the contents of the node, appends the nodes that it referred to, and returns the Node to the pool.
-func (n *Node) dissolve(nodes []*Node) []*Node {
+// releaseContents releases the contents of the node, appends the nodes that it referred to, and returns the Node to the pool.
+func (n *Node) releaseContents(nodes []*Node) []*Node {
 	if n.leaf != nil {
 		v := variableOf(n.leaf)
 		v.mu.Lock()
@@ -108,7 +108,7 @@ func (n *Node) dissolve(nodes []*Node) []*Node {
 	for i := range n.saved {
 		n.saved[i].number = false
 	}
-	nodes = n.spend(nodes)
+	nodes = n.freeSaved(nodes)
 	if a := n.attached.Load(); a != nil {
 		a.before.clear()
 		a.after.clear()
@@ -131,20 +131,20 @@ func (n *Node) dissolve(nodes []*Node) []*Node {
 	return nodes
 }
 
-// begin starts a use of the saved tensors, which end ends. It returns an error if they are freed.
-func (n *Node) begin() error {
+// beginUse starts a use of the saved tensors, which end ends. It returns an error if they are freed.
+func (n *Node) beginUse() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.unspent(); err != nil {
+	if err := n.checkNotFreed(); err != nil {
 		return err
 	}
 	n.users++
 	return nil
 }
 
-// end ends a use. If spend is true, the last use frees the saved tensors. The lock is not held while callbacks and deleters
+// endUse ends a use. If spend is true, the last use frees the saved tensors. The lock is not held while callbacks and deleters
 // are called.
-func (n *Node) end(spend bool) {
+func (n *Node) endUse(spend bool) {
 	n.mu.Lock()
 	n.users--
 	n.spent = n.spent || spend
@@ -153,34 +153,34 @@ func (n *Node) end(spend bool) {
 	if !free {
 		return
 	}
-	for _, e := range n.spend(nil) {
+	for _, e := range n.freeSaved(nil) {
 		e.Release()
 	}
 }
 
-// spend releases the saved tensors except scalars, and appends the nodes to which they referred.
-func (n *Node) spend(nodes []*Node) []*Node {
+// freeSaved releases the saved tensors except scalars, and appends the nodes to which they referred.
+func (n *Node) freeSaved(nodes []*Node) []*Node {
 	for i := range n.saved {
 		if s := &n.saved[i]; !s.number {
-			nodes = s.drop(nodes)
+			nodes = s.releaseSaved(nodes)
 		}
 	}
 	if n.inner != nil {
 		n.inner.spent = true
-		return n.inner.spend(nodes)
+		return n.inner.freeSaved(nodes)
 	}
 	return nodes
 }
 
-// kept returns the outputs for which RetainGrad was called.
-func (n *Node) kept() []*Variable {
+// retainedOutputs returns the outputs for which RetainGrad was called.
+func (n *Node) retainedOutputs() []*Variable {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.retainGrad)
 }
 
-// forget and remember remove and add an output for which RetainGrad was called.
-func (n *Node) forget(v *Variable) {
+// removeRetained and remember remove and add an output for which RetainGrad was called.
+func (n *Node) removeRetained(v *Variable) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if i := slices.Index(n.retainGrad, v); i >= 0 {
@@ -188,7 +188,7 @@ func (n *Node) forget(v *Variable) {
 	}
 }
 
-func (n *Node) remember(v *Variable) {
+func (n *Node) addRetained(v *Variable) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.retainGrad = append(n.retainGrad, v)
@@ -221,8 +221,8 @@ func (l *like) sizes() []int64 {
 	return l.few[:l.dims]
 }
 
-// results records the properties of the node's outputs.
-func (n *Node) results(made ...*tensor.Tensor) {
+// recordOutputs records the properties of the node's outputs.
+func (n *Node) recordOutputs(made ...*tensor.Tensor) {
 	n.outputs = n.firstOutputs[:0]
 	for _, t := range made {
 		if t == nil {
@@ -233,10 +233,10 @@ func (n *Node) results(made ...*tensor.Tensor) {
 	}
 }
 
-// unspent returns an error if the saved tensors are freed.
-func (n *Node) unspent() error {
+// checkNotFreed returns an error if the saved tensors are freed.
+func (n *Node) checkNotFreed() error {
 	if n.inner != nil {
-		return n.inner.unspent()
+		return n.inner.checkNotFreed()
 	}
 	if n.spent && slices.ContainsFunc(n.saved, func(s saved) bool { return !s.absent && !s.number }) {
 		return status.Runtimef("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed): what %s saved "+
@@ -245,16 +245,16 @@ func (n *Node) unspent() error {
 	return nil
 }
 
-// call returns the name of the operator: Add for AddBackward0.
-func (n *Node) call() string {
+// operatorName returns the name of the operator: Add for AddBackward0.
+func (n *Node) operatorName() string {
 	if i := strings.LastIndex(n.name, "Backward"); i >= 0 {
 		return n.name[:i]
 	}
 	return n.name
 }
 
-func which(n *Node, output int) string {
-	return ", which is output " + strconv.Itoa(output) + " of " + n.call()
+func outputName(n *Node, output int) string {
+	return ", which is output " + strconv.Itoa(output) + " of " + n.operatorName()
 }
 
 // typeName returns PyTorch's legacy name of the tensor type, such as torch.FloatTensor.

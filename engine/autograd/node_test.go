@@ -22,7 +22,7 @@ func lived(t *testing.T, before *Node) (*Node, *tensor.Tensor) {
 	before.retain()
 	n.edges[0] = Edge{before, 3}
 	n.number = numbers.Add(1)
-	n.results(kept)
+	n.recordOutputs(kept)
 	n.saved = append(n.firstSaved[:0], saved{name: "self", t: kept.Plain(), number: true}, saved{name: "other", absent: true})
 	n.formula = func(*steps, int) *tensor.Tensor { return nil }
 	n.cut, n.spent = always, true
@@ -71,7 +71,7 @@ func TestNodesFromThePoolAreAsNewOnes(t *testing.T) {
 }
 
 func TestNodesThatOthersKnowAreNotUsedAgain(t *testing.T) {
-	for _, know := range []func(n *Node){func(n *Node) { n.known.Store(true) }, func(n *Node) { n.attach() }} {
+	for _, know := range []func(n *Node){func(n *Node) { n.known.Store(true) }, func(n *Node) { n.attachedHooks() }} {
 		n := newNode("Known", 0)
 		know(n)
 		n.Release()

@@ -39,8 +39,8 @@ func boxOf(sizes []int64, uncut []bool) *box {
 	return &box{sizes, make([]int64, len(sizes)), slices.Clone(sizes), uncut}
 }
 
-// of returns the block of a tensor that is broadcast to the result.
-func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
+// blockOf returns the block of a tensor that is broadcast to the result.
+func (b *box) blockOf(s *steps, t *tensor.Tensor) *tensor.Tensor {
 	sizes, offset := slices.Clone(t.Sizes()), t.Offset()
 	for d := range sizes {
 		at := len(b.sizes) - len(sizes) + d
@@ -52,8 +52,8 @@ func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
 	return s.Track(t.View("backward", sizes, t.Strides(), offset))
 }
 
-// halves returns the halves of a box along the dimension with the largest stride; none if the box is not divided.
-func (b *box) halves(tensors []*tensor.Tensor) []*box {
+// splitBox returns the halves of a box along the dimension with the largest stride; none if the box is not divided.
+func (b *box) splitBox(tensors []*tensor.Tensor) []*box {
 	if shape.Product(b.lengths) <= slab {
 		return nil
 	}
@@ -91,16 +91,16 @@ type filling struct {
 	piece  func(s *steps, b *box, to *tensor.Tensor) *tensor.Tensor
 }
 
-func (s *steps) fill(f *filling, b *box) {
-	if halves := b.halves(append([]*tensor.Tensor{f.made}, f.beside...)); halves != nil {
+func (s *steps) fillBlocks(f *filling, b *box) {
+	if halves := b.splitBox(append([]*tensor.Tensor{f.made}, f.beside...)); halves != nil {
 		for _, half := range halves {
-			s.fill(f, half)
+			s.fillBlocks(f, half)
 		}
 		return
 	}
 	inner := &steps{Builder: build.Builder{C: s.C}, node: s.node, outer: s, box: b}
 	defer inner.Close()
-	to := b.of(inner, f.made)
+	to := b.blockOf(inner, f.made)
 	part, err := inner.Evaluate(func() *tensor.Tensor { return f.piece(inner, b, to) })
 	s.Check(err)
 	defer part.Release()
@@ -120,9 +120,9 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f fun
 	}
 	made := s.EmptyLikeWith(self, d, tensor.NoLayout, self.Device(), shape.Preserve)
 	made.SetHistory(nil)
-	s.fill(&filling{made: made, beside: []*tensor.Tensor{self}, piece: func(s *steps, b *box, _ *tensor.Tensor) *tensor.Tensor {
+	s.fillBlocks(&filling{made: made, beside: []*tensor.Tensor{self}, piece: func(s *steps, b *box, _ *tensor.Tensor) *tensor.Tensor {
 		s.box = nil
-		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return b.of(s, t) })
+		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return b.blockOf(s, t) })
 	}}, boxOf(self.Sizes(), uncut))
 	return made
 }
@@ -144,11 +144,11 @@ func (s *steps) savedPart(at int) *tensor.Tensor {
 	if t == nil || t.Dim() == 0 {
 		return t
 	}
-	return s.box.of(s, t)
+	return s.box.blockOf(s, t)
 }
 
-// piecewise returns whether the gradient of operand i is evaluated in blocks.
-func (s *steps) piecewise(i int) bool {
+// needsBlocks returns whether the gradient of operand i is evaluated in blocks.
+func (s *steps) needsBlocks(i int) bool {
 	n := s.node
 	result := &n.outputs[0]
 	if n.cut == never || s.record || shape.Product(result.sizes()) <= large {
@@ -168,45 +168,45 @@ func (s *steps) piecewise(i int) bool {
 	return n.cut == always || result.dtype.IsComplex() || !slices.Equal(want.sizes(), result.sizes())
 }
 
-// cut returns the gradient of operand i, evaluated in blocks. It overwrites the gradient of the output if that is not used elsewhere.
-func (s *steps) cut(i int) *tensor.Tensor {
+// evaluateInBlocks returns the gradient of operand i, evaluated in blocks. It overwrites the gradient of the output if that is not used elsewhere.
+func (s *steps) evaluateInBlocks(i int) *tensor.Tensor {
 	n := s.node
 	want, sizes := &n.edges[i].Node.outputs[n.edges[i].Output], n.outputs[0].sizes()
 	grad := s.given[0]
 	same := slices.Equal(want.sizes(), sizes)
 	var made *tensor.Tensor
 	switch {
-	case same && s.final && len(s.given) == 1 && grad.DType() == want.dtype && own(grad):
+	case same && s.final && len(s.given) == 1 && grad.DType() == want.dtype && canOverwrite(grad):
 		made = s.take(0)
 		grad = made
 	case same:
-		made = s.EmptyLikeWith(s.pattern(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve)
+		made = s.EmptyLikeWith(s.emptyLikeGrad(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve)
 	default:
 		sum := want.dtype
 		if sum.Size() < dtype.Float32.Size() {
 			sum = dtype.Float32
 		}
-		made = s.filled(0, sum, want.device, want.sizes()...)
+		made = s.fullOf(0, sum, want.device, want.sizes()...)
 	}
 	made.SetHistory(nil)
 	given := slices.Clone(s.given)
 	given[0] = grad
-	s.fill(&filling{made, given, !same, func(s *steps, b *box, to *tensor.Tensor) *tensor.Tensor {
+	s.fillBlocks(&filling{made, given, !same, func(s *steps, b *box, to *tensor.Tensor) *tensor.Tensor {
 		for _, t := range given {
 			if t != nil {
-				t = b.of(s, t)
+				t = b.blockOf(s, t)
 			}
 			s.given = append(s.given, t)
 		}
 		part, err := s.Return(n.formula(s, i))
 		s.Check(err)
-		return s.Track(n.fitTo(s.C, i, part, to.DType(), to.Sizes()))
+		return s.Track(n.fitGradTo(s.C, i, part, to.DType(), to.Sizes()))
 	}}, boxOf(sizes, nil))
-	return s.cast(made, want.dtype)
+	return s.castTo(made, want.dtype)
 }
 
-// pattern returns a tensor with the strides that the gradient should have.
-func (s *steps) pattern(sizes []int64) *tensor.Tensor {
+// emptyLikeGrad returns a tensor with the strides that the gradient should have.
+func (s *steps) emptyLikeGrad(sizes []int64) *tensor.Tensor {
 	for _, t := range s.given {
 		if t != nil && shape.IsDense(t.Sizes(), t.Strides()) {
 			return t

@@ -63,8 +63,8 @@ func (c *context) release() {
 	}
 }
 
-// given returns an error for a NULL callback.
-func given(op, argument string, function uintptr) error {
+// checkCallback returns an error for a NULL callback.
+func checkCallback(op, argument string, function uintptr) error {
 	if function == 0 {
 		return status.Valuef("%s: argument '%s' is NULL; a function is required", op, argument)
 	}

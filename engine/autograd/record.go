@@ -27,84 +27,84 @@ type call struct {
 	err          error        // the first error of saving a tensor
 }
 
-// begin creates the node of a call, with an edge for each operand, unless no operand requires grad. It returns an error for calls that do not support
+// beginCall creates the node of a call, with an edge for each operand, unless no operand requires grad. It returns an error for calls that do not support
 // autograd, such as writes to a leaf that requires grad.
-func begin(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
+func beginCall(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	r := call{c: c.Excluding(tensor.Gradient), out: out}
 	if inPlace := out != nil && len(operands) > 0 && out == operands[0]; inPlace {
 		op = nameInPlace(op)
 	}
-	if err := writable(c, op, out); err != nil {
+	if err := checkWritable(c, op, out); err != nil {
 		return r, err
 	}
-	if !recording(c, operands...) {
+	if !isRecording(c, operands...) {
 		if len(operands) > 0 {
 			r.creationMeta = ofViews(c, operands[0])
 		}
-		if out != nil && (len(operands) == 0 || out != operands[0]) && recording(c, out) {
-			return r, writes(op, "the tensor given as out")
+		if out != nil && (len(operands) == 0 || out != operands[0]) && isRecording(c, out) {
+			return r, writesTo(op, "the tensor given as out")
 		}
 		return r, nil
 	}
 	if out != nil {
 		if out != operands[0] {
-			return r, writes(op, "one of the arguments")
+			return r, writesTo(op, "one of the arguments")
 		}
 		if err := checkOut(op, operands[0]); err != nil {
 			return r, err
 		}
 	}
-	return r, r.record(name, operands)
+	return r, r.createNode(name, operands)
 }
 
-// beginView is begin for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode, because the
+// beginView is beginCall for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode, because the
 // layout of their gradient changes too.
 func beginView(c dispatch.Context, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
-	if c.Recording() || out == nil || !variableOf(out).notesGeometry() {
-		return begin(c, op, name, out, operands...)
+	if c.Recording() || out == nil || !variableOf(out).recordsGeometry() {
+		return beginCall(c, op, name, out, operands...)
 	}
 	r := call{c: c.Excluding(tensor.Gradient), out: out}
-	if err := writable(c, nameInPlace(op), out); err != nil {
+	if err := checkWritable(c, nameInPlace(op), out); err != nil {
 		return r, err
 	}
-	return r, r.record(name, operands)
+	return r, r.createNode(name, operands)
 }
 
-// record creates the node of the call, with an edge for each operand.
-func (r *call) record(name string, operands []*tensor.Tensor) error {
-	if transformed(operands) {
+// createNode creates the node of the call, with an edge for each operand.
+func (r *call) createNode(name string, operands []*tensor.Tensor) error {
+	if hasWrapper(operands) {
 		return status.NotImplementedf("%s inside vmap is not differentiable for batched tensors", name)
 	}
 	if r.out != nil {
-		r.was = variableOf(r.out).lying(r.out)
+		r.was = variableOf(r.out).geometryBefore(r.out)
 	}
 	r.node = newNode(name, len(operands))
 	for i, t := range operands {
-		if !wanted(t) {
+		if !requiresGrad(t) {
 			continue
 		}
 		var err error
 		if r.node.edges[i], err = checkedEdge(t); err != nil {
-			r.drop()
+			r.releaseNode()
 			return err
 		}
 	}
-	r.node.recorded()
+	r.node.callWatcherForNew()
 	r.node.number = numbers.Add(1) // after nodes that the edges led to the making of
 	return nil
 }
 
-func writes(op, which string) error {
+func writesTo(op, which string) error {
 	return status.Runtimef("%s(): functions with out=... arguments don't support automatic differentiation, but %s requires grad; use the function without out", op, which)
 }
 
-// plain returns an error if a given `out` tensor, or an operand of a call with one, requires grad.
-func plain(c dispatch.Context, op string, outs []*tensor.Tensor, operands ...*tensor.Tensor) error {
+// checkOutPlain returns an error if a given `out` tensor, or an operand of a call with one, requires grad.
+func checkOutPlain(c dispatch.Context, op string, outs []*tensor.Tensor, operands ...*tensor.Tensor) error {
 	switch given := slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }); {
-	case given && recording(c, outs...):
-		return writes(op, "a tensor given as out")
-	case given && recording(c, operands...):
-		return writes(op, "one of the arguments")
+	case given && isRecording(c, outs...):
+		return writesTo(op, "a tensor given as out")
+	case given && isRecording(c, operands...):
+		return writesTo(op, "one of the arguments")
 	}
 	return nil
 }
@@ -116,59 +116,59 @@ func nameInPlace(op string) string { return strings.TrimSuffix(op, "_") + "_" }
 func checkOut(name string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
-	case v == nil || !v.wanted():
+	case v == nil || !v.requiresGrad():
 		return nil
 	case v.functionView != 0:
-		return v.functionView.written(name, v)
+		return v.functionView.writtenError(name, v)
 	case v.view == nil && v.requires && v.node == nil:
 		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
 	case v.view == nil:
 		return nil
 	case v.view.multiOutput:
-		return severalView.written(name, v)
+		return severalView.writtenError(name, v)
 	}
-	if _, root := v.view.origin(); root.node == nil && (root.requires || v.node != nil) {
+	if _, root := v.view.baseAndMeta(); root.node == nil && (root.requires || v.node != nil) {
 		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
 	}
 	return nil
 }
 
-// wants returns whether operand i requires grad.
-func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
+// needsGrad returns whether operand i requires grad.
+func (r *call) needsGrad(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
 
-// save saves an operand, under the name of its parameter, for the derivatives and returns its index among the saved tensors. If needed is false, no
-// derivative will use it, and save returns -1. An operand that the call overwrites is copied.
-func (r *call) save(name string, t *tensor.Tensor, needed bool) int {
+// saveOperand saves an operand, under the name of its parameter, for the derivatives and returns its index among the saved tensors. If needed is false, no
+// derivative will use it, and saveOperand returns -1. An operand that the call overwrites is copied.
+func (r *call) saveOperand(name string, t *tensor.Tensor, needed bool) int {
 	if r.node == nil || r.err != nil {
 		return -1
 	}
 	if !needed || t == nil {
-		r.node.miss(name)
+		r.node.addUnsavedName(name)
 		return -1
 	}
-	if r.err = savable(t); r.err != nil {
+	if r.err = checkSavable(t); r.err != nil {
 		return -1
 	}
 	s := saved{name: name, from: edgeTo(t), of: variableOf(t), number: t.IsFixedNumber()}
 	if t != r.out {
 		s.t = t.Plain()
-		at, err := r.node.save(r.c, s, t)
+		at, err := r.node.addSaved(r.c, s, t)
 		r.err = err
 		return at
 	}
 	if s.t, r.err = r.c.Clone(t, shape.Preserve); r.err != nil {
-		release([]Edge{s.from})
+		releaseAll([]Edge{s.from})
 		return -1
 	}
-	shown := s.from.holding(s.t)
+	shown := s.from.aliasWithEdge(s.t)
 	defer shown.Release()
-	at, err := r.node.save(r.c, s, shown)
+	at, err := r.node.addSaved(r.c, s, shown)
 	r.err = err
 	return at
 }
 
-// holding returns an alias of t with the edge as its grad_fn. It is what saved-tensor hooks receive for an operand that is about to be overwritten.
-func (e Edge) holding(t *tensor.Tensor) *tensor.Tensor {
+// aliasWithEdge returns an alias of t with the edge as its grad_fn. It is what saved-tensor hooks receive for an operand that is about to be overwritten.
+func (e Edge) aliasWithEdge(t *tensor.Tensor) *tensor.Tensor {
 	made := t.Alias()
 	if e.Node != nil {
 		v := new(Variable)
@@ -180,9 +180,9 @@ func (e Edge) holding(t *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// saveScalar is save for an operand that is a scalar parameter in PyTorch's operator.
+// saveScalar is saveOperand for an operand that is a scalar parameter in PyTorch's operator.
 func (r *call) saveScalar(name string, t *tensor.Tensor, needed bool) int {
-	at := r.save(name, t, needed)
+	at := r.saveOperand(name, t, needed)
 	if at >= 0 && t.IsWrappedNumber() {
 		r.node.saved[at].number = true
 	}
@@ -192,14 +192,14 @@ func (r *call) saveScalar(name string, t *tensor.Tensor, needed bool) int {
 // listed is the suffix of the names of saved tensors that are items of a list.
 const listed = "[]"
 
-// saveAll is save for a list of operands.
-func (r *call) saveAll(name string, list []*tensor.Tensor, needed bool) []int {
+// saveOperands is saveOperand for a list of operands.
+func (r *call) saveOperands(name string, list []*tensor.Tensor, needed bool) []int {
 	if !needed {
 		return nil
 	}
 	at := make([]int, len(list))
 	for i, t := range list {
-		at[i] = r.save(name+listed, t, true)
+		at[i] = r.saveOperand(name+listed, t, true)
 	}
 	return at
 }
@@ -210,37 +210,37 @@ type indexed struct {
 	at    []int
 }
 
-// saveIndex is save for the tensors of an index.
+// saveIndex is saveOperand for the tensors of an index.
 func (r *call) saveIndex(name string, items []ops.IndexItem, needed bool) (x indexed) {
 	if !needed {
 		return x
 	}
 	for _, item := range items {
-		x.at = append(x.at, r.save(name+listed, item.Tensor, true))
+		x.at = append(x.at, r.saveOperand(name+listed, item.Tensor, true))
 		item.Tensor = nil
 		x.items = append(x.items, item)
 	}
 	return x
 }
 
-// saveResult is save for result number output. Hooks receive it without autograd metadata, so that a tensor that they keep does not keep the node.
+// saveResult is saveOperand for result number output. Hooks receive it without autograd metadata, so that a tensor that they keep does not keep the node.
 func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool) int {
 	if r.err != nil {
 		return -1
 	}
 	if !needed {
-		r.node.miss(name)
+		r.node.addUnsavedName(name)
 		return -1
 	}
 	plain := t.Plain()
 	plain.SetDetached() // a hook may keep it, and a write in place would make it a view whose graph contains the node
-	at, err := r.node.save(r.c, saved{name: name, t: plain, from: Edge{nil, output}, result: true}, plain)
+	at, err := r.node.addSaved(r.c, saved{name: name, t: plain, from: Edge{nil, output}, result: true}, plain)
 	r.err = err
 	return at
 }
 
-// undo returns the error of saving a tensor, if there was one, after releasing the results.
-func (r *call) undo(results ...*tensor.Tensor) error {
+// releaseResults returns the error of saving a tensor, if there was one, after releasing the results.
+func (r *call) releaseResults(results ...*tensor.Tensor) error {
 	if r.err == nil {
 		return nil
 	}
@@ -254,29 +254,29 @@ func (r *call) undo(results ...*tensor.Tensor) error {
 		s.Check(err)
 		return nil
 	}
-	r.publish()
+	r.setInplaceGradFn()
 	return err
 }
 
-// drop releases the node after a failed call, or if no result is differentiable.
-func (r *call) drop() {
+// releaseNode releases the node after a failed call, or if no result is differentiable.
+func (r *call) releaseNode() {
 	if r.node != nil {
 		r.node.Release()
 		r.node = nil
 	}
 }
 
-// abandon drops the node of a call that did not finish.
-func (r *call) abandon() {
+// dropUnfinished drops the node of a call that did not finish.
+func (r *call) dropUnfinished() {
 	if r.node != nil && r.node.outputs == nil {
-		r.drop()
+		r.releaseNode()
 	}
 }
 
-// finish sets the grad_fn of the results, and returns whether any result has one; the caller then sets the node's formula.
-func (r *call) finish(err error, results ...*tensor.Tensor) bool {
+// setGradFns sets the grad_fn of the results, and returns whether any result has one; the caller then sets the node's formula.
+func (r *call) setGradFns(err error, results ...*tensor.Tensor) bool {
 	if err != nil || r.node == nil {
-		r.drop()
+		r.releaseNode()
 		return false
 	}
 	n := r.node
@@ -284,10 +284,10 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 	for counted > 0 && results[counted-1] == nil {
 		counted--
 	}
-	n.results(results[:counted]...)
+	n.recordOutputs(results[:counted]...)
 	any := false
 	for i, t := range results {
-		if t == nil || !differentiable(t) {
+		if t == nil || !isDifferentiable(t) {
 			continue
 		}
 		any = true
@@ -308,59 +308,59 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 	return any
 }
 
-// publish sets the grad_fn of the tensor that was written in place. It is called after the node is complete, because other threads can reach the node
+// setInplaceGradFn sets the grad_fn of the tensor that was written in place. It is called after the node is complete, because other threads can reach the node
 // from then on.
-func (r *call) publish() {
+func (r *call) setInplaceGradFn() {
 	if r.out == nil {
 		return
 	}
-	if !wanted(r.out) {
-		join(r.out)
+	if !requiresGrad(r.out) {
+		joinGraph(r.out)
 	}
-	v := track(r.out)
+	v := ensureMeta(r.out)
 	switch {
 	case v.view == nil:
-		v.become(r.node, r.at)
-	case v.view.mirrors(r.out):
-		v.become(r.node, r.at)
-		v.view.mirror(v, r.out)
+		v.setGradFn(r.node, r.at)
+	case v.view.isMirror(r.out):
+		v.setGradFn(r.node, r.at)
+		v.view.mirrorBase(v, r.out)
 	case r.view:
-		v.become(r.node, r.at)
-		v.seen()
+		v.setGradFn(r.node, r.at)
+		v.markViewCurrent()
 	default:
-		v.view.rebase(v, r.out, r.node, r.at)
+		v.view.rebaseHistory(v, r.out, r.node, r.at)
 	}
 }
 
-// mayView is finish for a call such as reshape, whose result is self, a view of self in another shape, or a copy.
+// mayView is setGradFns for a call such as reshape, whose result is self, a view of self in another shape, or a copy.
 func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 	switch {
 	case err != nil || r.out != nil:
 	case result.History() != nil:
-		r.drop()
+		r.releaseNode()
 		return false
 	case result.Storage() == self.Storage():
-		if !r.views(nil, result) {
+		if !r.finishViews(nil, result) {
 			return false
 		}
 		sizes := slices.Clone(result.Sizes())
-		r.watch(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(c.View(base, sizes))
+		r.markViews(self, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(c.View(base, sizes))
 		}, result)
 		return true
 	}
-	return r.finish(err, result)
+	return r.setGradFns(err, result)
 }
 
-// before returns a copy of self, which an in-place call is about to overwrite. For a view it copies the part of the base, so that the view's hooks are not
+// copyBefore returns a copy of self, which an in-place call is about to overwrite. For a view it copies the part of the base, so that the view's hooks are not
 // called, as for an in-place operator with a single node.
-func before(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+func copyBefore(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
-	if v == nil || v.view == nil || v.view.inPlaceView || !recording(c, self) {
+	if v == nil || v.view == nil || v.view.inPlaceView || !isRecording(c, self) {
 		return c.Clone(self, shape.Preserve)
 	}
-	base, _ := v.view.origin()
-	part, err := v.view.viewFunc.only(c, base, v.view.index)
+	base, _ := v.view.baseAndMeta()
+	part, err := v.view.viewFunc.viewAt(c, base, v.view.index)
 	if err != nil {
 		return nil, err
 	}
@@ -368,28 +368,28 @@ func before(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return c.Clone(part, shape.Preserve)
 }
 
-// into calls run, a decomposition of operator op into other operators, and copies its result to out. If out is self, run gets a copy of self.
-func into(c dispatch.Context, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// decomposeInto calls run, a decomposition of operator op into other operators, and copies its result to out. If out is self, run gets a copy of self.
+func decomposeInto(c dispatch.Context, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	inPlace := out != nil && out == self
 	if inPlace {
 		op = nameInPlace(op)
 	}
-	if err := writable(c, op, out); err != nil {
+	if err := checkWritable(c, op, out); err != nil {
 		return nil, err
 	}
 	if out == nil || !c.Recording() {
 		return run(out, self)
 	}
-	if !inPlace && recording(c, out) {
-		return nil, writes(op, "the tensor given as out")
+	if !inPlace && isRecording(c, out) {
+		return nil, writesTo(op, "the tensor given as out")
 	}
 	if inPlace {
-		if recording(c, self) {
+		if isRecording(c, self) {
 			if err := checkOut(op, self); err != nil {
 				return nil, err
 			}
 		}
-		copied, err := before(c, self)
+		copied, err := copyBefore(c, self)
 		if err != nil {
 			return nil, err
 		}
@@ -401,21 +401,21 @@ func into(c dispatch.Context, op string, out, self *tensor.Tensor, run func(out,
 		return nil, err
 	}
 	defer made.Release()
-	if wanted(made) && !inPlace {
-		return nil, writes(op, "one of the arguments")
+	if requiresGrad(made) && !inPlace {
+		return nil, writesTo(op, "one of the arguments")
 	}
 	since := numbers.Load()
 	if err := c.Copy(out, made, false); err != nil {
 		return nil, err
 	}
 	if v := variableOf(made); v != nil && v.node != nil && variableOf(out).view == nil {
-		named(since, v.node.name, out)
+		renameNodes(since, v.node.name, out)
 	}
 	return out, nil
 }
 
-// named renames the nodes of results that were created after node number since to name, the name of the composite operator.
-func named(since uint64, name string, results ...*tensor.Tensor) {
+// renameNodes renames the nodes of results that were created after node number since to name, the name of the composite operator.
+func renameNodes(since uint64, name string, results ...*tensor.Tensor) {
 	for _, t := range results {
 		if v := variableOf(t); name != "" && v != nil && v.node != nil && v.node.number > since {
 			v.node.name = name
@@ -423,9 +423,9 @@ func named(since uint64, name string, results ...*tensor.Tensor) {
 	}
 }
 
-// compose computes op by a formula of differentiable operators.
-func compose(c dispatch.Context, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
-	return into(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
+// composeFormula computes op by a formula of differentiable operators.
+func composeFormula(c dispatch.Context, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+	return decomposeInto(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := &steps{Builder: build.Builder{C: c}}
 		defer s.Close()
 		made, err := s.Evaluate(func() *tensor.Tensor { return formula(s, self) })
@@ -436,9 +436,9 @@ func compose(c dispatch.Context, op string, out, self *tensor.Tensor, formula fu
 	})
 }
 
-// rejected returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a decomposition
+// checkRefused returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a decomposition
 // whose operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the output, or nil.
-func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) error {
+func checkRefused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) error {
 	m := &metas{given: given}
 	defer m.Close()
 	for i, t := range given {
@@ -468,11 +468,11 @@ type metas struct {
 	given, made []*tensor.Tensor
 }
 
-func (m *metas) of(t *tensor.Tensor) *tensor.Tensor { return m.made[slices.Index(m.given, t)] }
+func (m *metas) metaOf(t *tensor.Tensor) *tensor.Tensor { return m.made[slices.Index(m.given, t)] }
 
-// reject returns an error if a tensor requires grad, for an operator without derivatives.
-func refuse(c dispatch.Context, op string, tensors ...*tensor.Tensor) error {
-	if !recording(c, tensors...) {
+// refuseGrad returns an error if a tensor requires grad, for an operator without derivatives.
+func refuseGrad(c dispatch.Context, op string, tensors ...*tensor.Tensor) error {
+	if !isRecording(c, tensors...) {
 		return nil
 	}
 	return status.NotImplementedf("%s is not differentiable; call detach() on its arguments, or call it under no_grad()", op)

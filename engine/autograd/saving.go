@@ -20,11 +20,11 @@ type saved struct {
 	result  bool           // of the node, number from.Output
 	of      *Variable      // the autograd metadata of an operand, which the tensor may have lost since
 	follows bool           // the leaf itself, which may be assigned other data; a tensor that a hook unpacked for a leaf has separate data
-	parcel  *parcel
+	parcel  *packedTensor
 }
 
-// parcel is the result of a pack hook.
-type parcel struct {
+// packedTensor is the result of a pack hook.
+type packedTensor struct {
 	by     *savers
 	packed uintptr
 	like   like
@@ -47,10 +47,10 @@ var saving = struct {
 // PushSavedTensorsHooks makes the calling thread save tensors through hooks, until PopSavedTensorsHooks.
 func PushSavedTensorsHooks(c dispatch.Context, pack, unpack, drop, data, deleter uintptr) error {
 	const op = "push_saved_tensors_hooks"
-	if err := given(op, "pack", pack); err != nil {
+	if err := checkCallback(op, "pack", pack); err != nil {
 		return err
 	}
-	if err := given(op, "unpack", unpack); err != nil {
+	if err := checkCallback(op, "unpack", unpack); err != nil {
 		return err
 	}
 	saving.Lock()
@@ -68,7 +68,7 @@ func PushSavedTensorsHooks(c dispatch.Context, pack, unpack, drop, data, deleter
 // PopSavedTensorsHooks removes the hooks that the calling thread pushed last.
 func PopSavedTensorsHooks(c dispatch.Context) error {
 	const op = "pop_saved_tensors_hooks"
-	s := popped(c.Saving())
+	s := popHooks(c.Saving())
 	if s == nil {
 		return status.Runtimef("%s: no saved-tensor hooks are active on this thread", op)
 	}
@@ -77,8 +77,8 @@ func PopSavedTensorsHooks(c dispatch.Context) error {
 	return err
 }
 
-// popped removes and returns pushed hooks. It returns nil if one of the hooks itself has popped them.
-func popped(number uint32) *savers {
+// popHooks removes and returns pushed hooks. It returns nil if one of the hooks itself has popped them.
+func popHooks(number uint32) *savers {
 	saving.Lock()
 	defer saving.Unlock()
 	s := saving.all[number]
@@ -101,32 +101,32 @@ func saversOf(c dispatch.Context) *savers {
 	return s
 }
 
-// packed calls the pack hook with a tensor and its autograd metadata. The parcel takes the reference to the hooks.
-func (s *savers) packed(c dispatch.Context, t *tensor.Tensor) (*parcel, error) {
+// packTensor calls the pack hook with a tensor and its autograd metadata. The packedTensor takes the reference to the hooks.
+func (s *savers) packTensor(c dispatch.Context, t *tensor.Tensor) (*packedTensor, error) {
 	version := valuesOf(t).Version()
 	made, err := program.Pack(c.Recorded(false), s.pack, s.data, t)
 	if err != nil {
 		s.release()
 		return nil, err
 	}
-	p := &parcel{s, made, likeOf(t)}
+	p := &packedTensor{s, made, likeOf(t)}
 	if valuesOf(t).Version() != version {
-		p.drop()
+		p.releaseHooks()
 		return nil, status.Runtimef("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified " +
 			"by in-place operations as this can lead to unexpected side-effects: change a clone() of them")
 	}
 	return p, nil
 }
 
-func (p *parcel) drop() {
+func (p *packedTensor) releaseHooks() {
 	if p.by.drop != 0 {
 		program.Delete(p.by.drop, p.packed)
 	}
 	p.by.release()
 }
 
-// open calls the unpack hook, and returns its tensor without autograd metadata.
-func (p *parcel) open(c dispatch.Context, n *Node) (*tensor.Tensor, error) {
+// unpackTensor calls the unpack hook, and returns its tensor without autograd metadata.
+func (p *packedTensor) unpackTensor(c dispatch.Context, n *Node) (*tensor.Tensor, error) {
 	t, err := program.Unpack(c, p.by.unpack, p.by.data, p.packed)
 	if err != nil {
 		return nil, err
@@ -142,9 +142,9 @@ func (p *parcel) open(c dispatch.Context, n *Node) (*tensor.Tensor, error) {
 	return t.Plain(), nil
 }
 
-// save adds a saved tensor to the node and returns its index. It takes the references of s. shown is the tensor that the pack hook
+// addSaved adds a saved tensor to the node and returns its index. It takes the references of s. shown is the tensor that the pack hook
 // receives.
-func (n *Node) save(c dispatch.Context, s saved, shown *tensor.Tensor) (at int, err error) {
+func (n *Node) addSaved(c dispatch.Context, s saved, shown *tensor.Tensor) (at int, err error) {
 	if n.saved == nil {
 		n.saved = n.firstSaved[:0]
 	}
@@ -153,7 +153,7 @@ func (n *Node) save(c dispatch.Context, s saved, shown *tensor.Tensor) (at int, 
 		by = saversOf(c)
 	}
 	if by != nil {
-		s.parcel, err = by.packed(c, shown)
+		s.parcel, err = by.packTensor(c, shown)
 		s.t.Release()
 		s.t = nil
 	} else {
@@ -164,11 +164,11 @@ func (n *Node) save(c dispatch.Context, s saved, shown *tensor.Tensor) (at int, 
 	return len(n.saved) - 1, err
 }
 
-// drop releases a saved tensor, and appends the node to which it refers.
-func (s *saved) drop(nodes []*Node) []*Node {
+// releaseSaved releases a saved tensor, and appends the node to which it refers.
+func (s *saved) releaseSaved(nodes []*Node) []*Node {
 	s.t.Release()
 	if s.parcel != nil {
-		s.parcel.drop()
+		s.parcel.releaseHooks()
 	}
 	if s.from.Node != nil {
 		nodes = append(nodes, s.from.Node)
@@ -177,18 +177,18 @@ func (s *saved) drop(nodes []*Node) []*Node {
 	return nodes
 }
 
-// miss adds the name of a tensor that is not saved, because no required derivative uses it.
-func (n *Node) miss(name string) {
+// addUnsavedName adds the name of a tensor that is not saved, because no required derivative uses it.
+func (n *Node) addUnsavedName(name string) {
 	if n.saved == nil {
 		n.saved = n.firstSaved[:0]
 	}
 	n.saved = append(n.saved, saved{name: name, absent: true})
 }
 
-// unchanged returns an error if a saved tensor was modified in place, or detached in place, after it was saved.
-func (n *Node) unchanged(s *saved) error {
+// checkUnchanged returns an error if a saved tensor was modified in place, or detached in place, after it was saved.
+func (n *Node) checkUnchanged(s *saved) error {
 	if now := valuesOf(s.t).Version(); now != s.version {
-		return n.stale(s, now)
+		return n.modifiedError(s, now)
 	}
 	if from := s.from.Node; s.of != nil && from != nil && from.leaf == nil && s.of.cut.Load() == from.number {
 		return status.Runtimef("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use out-of-place `.detach()` instead: "+
@@ -197,15 +197,15 @@ func (n *Node) unchanged(s *saved) error {
 	return nil
 }
 
-// stale returns the error for a saved tensor that was modified in place.
-func (n *Node) stale(s *saved, now int64) error {
+// modifiedError returns the error for a saved tensor that was modified in place.
+func (n *Node) modifiedError(s *saved, now int64) error {
 	origin := ""
 	switch {
 	case s.result:
-		origin = which(n, s.from.Output)
+		origin = outputName(n, s.from.Output)
 	case s.of != nil:
-		if made, output := s.of.made(); made != nil {
-			origin = which(made, output)
+		if made, output := s.of.gradFn(); made != nil {
+			origin = outputName(made, output)
 			made.Release()
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// sharing returns the tensors with handles that use the storage of t, also those inside wrappers of transforms.
-func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
+// tensorsSharing returns the tensors with handles that use the storage of t, also those inside wrappers of transforms.
+func tensorsSharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	for _, held := range tensor.Holding(t.Storage()) {
 		for part := range held.Each(nil) {
 			if part.Storage() == t.Storage() {
@@ -20,19 +20,19 @@ func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	return found
 }
 
-// join is called when an in-place operator makes self require grad. It makes self and all other tensors over its storage views of a common base, because
+// joinGraph is called when an in-place operator makes self require grad. It makes self and all other tensors over its storage views of a common base, because
 // tensors without autograd metadata do not record which tensors share their memory. Tensors that detach() separated are excluded. The base is a tensor with
 // all elements of the storage in order, or a new one. A leaf that requires grad becomes a view too, and is no longer a leaf.
-func join(self *tensor.Tensor) {
+func joinGraph(self *tensor.Tensor) {
 	if self.Storage().Refs() == 1 {
 		return
 	}
 	together := []*tensor.Tensor{self}
-	for _, t := range sharing(self) {
+	for _, t := range tensorsSharing(self) {
 		if t == self || t.Detached() != self.Detached() || creationMetaOf(t) != 0 || t.DType().ToReal() != self.DType().ToReal() {
 			continue
 		}
-		if !wanted(t) || variableOf(t).leaf() {
+		if !requiresGrad(t) || variableOf(t).isLeaf() {
 			together = append(together, t)
 		}
 	}
@@ -44,36 +44,36 @@ func join(self *tensor.Tensor) {
 	root := variableOf(base)
 	for _, t := range together {
 		if variableOf(t) != root {
-			w := &viewed{base: base.Alias(), viewFunc: strided(t, base), name: "AsStridedBackward0"}
-			w.look(root)
-			track(t).views(w)
+			w := &viewed{base: base.Alias(), viewFunc: stridedReplay(t, base), name: "AsStridedBackward0"}
+			w.setRoot(root)
+			ensureMeta(t).setBase(w)
 		}
 	}
 }
 
-// lead is called when self becomes a leaf that requires grad. It makes existing views of self differentiable views of the leaf. Tensors that detach()
+// leadViews is called when self becomes a leaf that requires grad. It makes existing views of self differentiable views of the leaf. Tensors that detach()
 // returned are skipped: they rarely have views when they become leaves.
-func lead(self *tensor.Tensor) {
+func leadViews(self *tensor.Tensor) {
 	if self.Viewing() || self.Detached() != 0 || self.Storage().Refs() == 1 {
 		return
 	}
-	for _, t := range sharing(self) {
+	for _, t := range tensorsSharing(self) {
 		if !t.Viewing() || t.Detached() != 0 || t.History() != nil || t.DType().ToReal() != self.DType().ToReal() {
 			continue
 		}
-		root := track(self) // which the base has as well
-		w := &viewed{base: self.Alias(), viewFunc: strided(t, self), name: "AsStridedBackward0"}
-		w.look(root)
+		root := ensureMeta(self) // which the base has as well
+		w := &viewed{base: self.Alias(), viewFunc: stridedReplay(t, self), name: "AsStridedBackward0"}
+		w.setRoot(root)
 		w.version-- // it has no node yet
-		track(t).views(w)
+		ensureMeta(t).setBase(w)
 	}
 }
 
-// leaf returns whether the tensor is a leaf that requires grad and is not a view.
-func (v *Variable) leaf() bool { return v.requires && v.node == nil && v.view == nil }
+// isLeaf returns whether the tensor is a leaf that requires grad and is not a view.
+func (v *Variable) isLeaf() bool { return v.requires && v.node == nil && v.view == nil }
 
-// views replaces the base of a tensor without a grad_fn; nil makes it no view.
-func (v *Variable) views(w *viewed) {
+// setBase replaces the base of a tensor without a grad_fn; nil makes it no view.
+func (v *Variable) setBase(w *viewed) {
 	if v.view != nil {
 		v.view.base.Release()
 	}
@@ -92,18 +92,18 @@ func baseOf(together []*tensor.Tensor) *tensor.Tensor {
 		i = slices.IndexFunc(together, whole)
 	}
 	if i >= 0 {
-		track(together[i]).views(nil)
+		ensureMeta(together[i]).setBase(nil)
 		return together[i].Alias()
 	}
 	t := one.Plain()
 	_ = t.SetGeometry("base", []int64{all}, []int64{1}, 0) // the elements of the storage, which it has
-	track(t)
+	ensureMeta(t)
 	return t
 }
 
-// strided returns the replay of the view t of base by as_strided, with view_as_real or view_as_complex if only one of them is complex; base
+// stridedReplay returns the replay of the view t of base by as_strided, with view_as_real or view_as_complex if only one of them is complex; base
 // has offset 0 then. The conjugate and negative bits of t and base are kept.
-func strided(t, base *tensor.Tensor) replay {
+func stridedReplay(t, base *tensor.Tensor) replay {
 	from, to := base.Lazy(), t.Lazy()
 	if from == to && base.DType() == t.DType() {
 		from, to = 0, 0
@@ -118,12 +118,12 @@ func strided(t, base *tensor.Tensor) replay {
 			return nil, err
 		}
 		defer memory.Release()
-		part, err := placed.only(c, memory, 0)
+		part, err := placed.viewAt(c, memory, 0)
 		if err != nil {
 			return nil, err
 		}
 		defer part.Release()
-		return single(dispatch.Toggled(c, part, to))
+		return singleView(dispatch.Toggled(c, part, to))
 	}
 }
 
@@ -140,12 +140,14 @@ func inMemory(t, base *tensor.Tensor) replay {
 				return nil, err
 			}
 			defer between.Release()
-			return single(second(c, between))
+			return singleView(second(c, between))
 		}
 	}
 	switch complex := base.DType().IsComplex(); {
 	case complex == t.DType().IsComplex():
-		return func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(at(c, base)) }
+		return func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(at(c, base))
+		}
 	case complex:
 		return by(dispatch.Context.ViewAsReal, at)
 	}

@@ -47,34 +47,34 @@ func (s *steps) Close() {
 	s.ReleaseAll()
 }
 
-// once evaluates a formula that computes the gradients of all operands, at its first call, and returns the results.
-func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
+// evaluateOnce evaluates a formula that computes the gradients of all operands, at its first call, and returns the results.
+func (s *steps) evaluateOnce(formula func() []*tensor.Tensor) []*tensor.Tensor {
 	if s.all == nil {
 		s.all = formula()
 	}
 	return s.all
 }
 
-// aside evaluates a part of a formula, and releases its temporaries.
-func (s *steps) aside(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
+// evaluateSeparately evaluates a part of a formula, and releases its temporaries.
+func (s *steps) evaluateSeparately(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{Builder: build.Builder{C: s.C}, record: s.record}
 	defer inner.Close()
 	return s.Track(inner.Evaluate(func() *tensor.Tensor { return formula(inner) }))
 }
 
 // differentiate evaluates the derivatives for the operands that require grad.
-func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if !n.custom() && !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return t != nil }) {
+func (n *Node) differentiate(r *backwardPass, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if !n.isCustom() && !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return t != nil }) {
 		return make([]*tensor.Tensor, len(n.edges)), nil
 	}
 	s := &steps{Builder: build.Builder{C: r.c}, node: n, given: grads, record: r.create}
 	defer s.Close()
 	made := make([]*tensor.Tensor, len(n.edges))
 	for i, e := range n.edges {
-		if !r.wants(e) {
+		if !r.needsGrad(e) {
 			continue
 		}
-		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], r.wants)
+		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], r.needsGrad)
 		var err error
 		if made[i], err = s.Evaluate(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
 			return made, err
@@ -85,8 +85,8 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 
 // evaluate returns the gradient of operand i.
 func (s *steps) evaluate(i int) *tensor.Tensor {
-	if s.piecewise(i) {
-		return s.cut(i)
+	if s.needsBlocks(i) {
+		return s.evaluateInBlocks(i)
 	}
 	return s.node.formula(s, i)
 }
@@ -107,7 +107,7 @@ func (s *steps) grad(i int) *tensor.Tensor {
 		if s.box != nil {
 			sizes = s.box.lengths
 		}
-		s.given[i] = s.filled(0, like.dtype, like.device, sizes...)
+		s.given[i] = s.fullOf(0, like.dtype, like.device, sizes...)
 		s.given[i] = s.given[i].Alias()
 	}
 	return s.given[i]
@@ -137,7 +137,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	case kept != nil:
 	case v.parcel != nil:
 		var err error
-		kept, err = v.parcel.open(s.C, s.node)
+		kept, err = v.parcel.unpackTensor(s.C, s.node)
 		s.Check(err)
 		if s.opened == nil {
 			s.opened = map[int]*tensor.Tensor{}
@@ -147,26 +147,26 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		return nil
 	default:
 		kept = v.t
-		s.Check(s.use(kept, s.node.name))
-		s.Check(s.node.unchanged(v))
+		s.Check(s.pinStorage(kept, s.node.name))
+		s.Check(s.node.checkUnchanged(v))
 		if n := v.from.Node; v.follows && n.leaf.Storage() != kept.Storage() { // it has other data since
 			if variableOf(n.leaf).elsewhere {
-				s.Check(s.node.stale(v, n.leaf.Version()))
+				s.Check(s.node.modifiedError(v, n.leaf.Version()))
 			}
 			kept = n.leaf
-			s.Check(s.use(kept, s.node.name))
+			s.Check(s.pinStorage(kept, s.node.name))
 		}
 	}
 	from := v.from
 	if v.result {
 		from.Node = s.node
 	}
-	if !s.record || from.Node == nil || !differentiable(kept) {
+	if !s.record || from.Node == nil || !isDifferentiable(kept) {
 		return kept
 	}
 	t := s.Track(kept.Alias(), nil)
 	if v.result && s.result != nil {
-		track(t).node = s.result(kept)
+		ensureMeta(t).node = s.result(kept)
 		return t
 	}
 	if leaf := from.Node.leaf; leaf != nil {
@@ -176,13 +176,13 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		return t
 	}
 	from.Node.retain()
-	h := track(t)
+	h := ensureMeta(t)
 	h.node, h.output = from.Node, from.Output
 	return t
 }
 
-// use prevents that the storage of a tensor is moved or resized while the formula uses it, as pins do for handles.
-func (s *steps) use(t *tensor.Tensor, op string) error {
+// pinStorage prevents that the storage of a tensor is moved or resized while the formula uses it, as pins do for handles.
+func (s *steps) pinStorage(t *tensor.Tensor, op string) error {
 	if used := t.Storage(); !slices.Contains(s.using, used) {
 		if !used.Use() {
 			return t.Unready(op)
@@ -236,8 +236,8 @@ func sizesOf(tensors []*tensor.Tensor) [][]int64 {
 	return all
 }
 
-// arith computes a binary operator of two scalars.
-func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
+// computeScalars computes a binary operator of two scalars.
+func computeScalars(op rune, a, b dtype.Scalar) dtype.Scalar {
 	if a.Kind == dtype.KindComplex || b.Kind == dtype.KindComplex {
 		x, y := complex(a.Float(), a.Im), complex(b.Float(), b.Im)
 		switch op {
@@ -253,11 +253,11 @@ func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
 	x, y := a.Float(), b.Float()
 	switch op {
 	case '+':
-		return whole(a, b, x+y)
+		return scalarResult(a, b, x+y)
 	case '-':
-		return whole(a, b, x-y)
+		return scalarResult(a, b, x-y)
 	case '*':
-		return whole(a, b, x*y)
+		return scalarResult(a, b, x*y)
 	}
 	return dtype.FloatScalar(x / y)
 }
@@ -274,10 +274,10 @@ func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('/', a
 
 // binary computes a binary operator, and overwrites an owned operand with the result if possible.
 func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor {
-	if both(a, b) {
-		return s.number(arith(op, a.Item(), b.Item()))
+	if areNumbers(a, b) {
+		return s.number(computeScalars(op, a.Item(), b.Item()))
 	}
-	made := s.written(s.place(a, b, over), func(out *tensor.Tensor) (*tensor.Tensor, error) {
+	made := s.runInto(s.overwritable(a, b, over), func(out *tensor.Tensor) (*tensor.Tensor, error) {
 		switch op {
 		case '+':
 			return s.C.Add(out, a, b, one)
@@ -293,9 +293,8 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 	return made
 }
 
-// both returns whether two operands are wrapped numbers, whose result is computed as a scalar, without rounding to a dtype.
-func both(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
-
+// areNumbers returns whether two operands are wrapped numbers, whose result is computed as a scalar, without rounding to a dtype.
+func areNumbers(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
 
 func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
@@ -312,20 +311,20 @@ func (s *steps) conj(t *tensor.Tensor) *tensor.Tensor {
 	return s.Conj(t)
 }
 
-func (s *steps) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+func (s *steps) castTo(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if t.DType() == d {
 		return t
 	}
 	return s.ToOptionsWith(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve)
 }
 
-// filled returns a tensor filled with one value.
-func (s *steps) filled(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
+// fullOf returns a tensor filled with one value.
+func (s *steps) fullOf(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
 	return s.FullWith(slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev)
 }
 
-// whole returns the result of two scalars, an integer if both are integers.
-func whole(a, b dtype.Scalar, v float64) dtype.Scalar {
+// scalarResult returns the result of two scalars, an integer if both are integers.
+func scalarResult(a, b dtype.Scalar, v float64) dtype.Scalar {
 	if a.Kind == dtype.KindInt && b.Kind == dtype.KindInt {
 		return dtype.IntScalar(int64(v))
 	}

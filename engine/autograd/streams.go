@@ -8,8 +8,8 @@ type streams struct {
 	now, began map[device.Device]device.Stream
 }
 
-// follow switches to the stream of a node's operation.
-func (s *streams) follow(n *Node) error {
+// switchToNode switches to the stream of a node's operation.
+func (s *streams) switchToNode(n *Node) error {
 	if n.leaf != nil || len(n.outputs) == 0 || n.outputs[0].stream == 0 {
 		return nil
 	}
@@ -29,13 +29,13 @@ func (s *streams) follow(n *Node) error {
 		s.began[d] = now
 	}
 	s.now[d] = to
-	return change(to, now)
+	return switchStream(to, now)
 }
 
-// back switches to the streams of the caller.
-func (s *streams) back() (err error) {
+// switchBack switches to the streams of the caller.
+func (s *streams) switchBack() (err error) {
 	for d, began := range s.began {
-		if failed := change(began, s.now[d]); err == nil {
+		if failed := switchStream(began, s.now[d]); err == nil {
 			err = failed
 		}
 	}
@@ -43,8 +43,8 @@ func (s *streams) back() (err error) {
 	return err
 }
 
-// change makes a stream current, after it waits for the previous one.
-func change(to, from device.Stream) error {
+// switchStream makes a stream current, after it waits for the previous one.
+func switchStream(to, from device.Stream) error {
 	const op = "backward"
 	w, err := device.StreamWork(op, to)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 // differentiateAny is differentiate, and again with strided gradients if the derivative does not support the sparse gradients of strided outputs. Custom functions
 // are called once.
-func (n *Node) differentiateAny(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if n.custom() || !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
+func (n *Node) differentiateAny(r *backwardPass, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if n.isCustom() || !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
 		return n.differentiate(r, grads)
 	}
 	s := &steps{Builder: build.Builder{C: r.c}}
@@ -32,7 +32,7 @@ func (n *Node) differentiateAny(r *run, grads []*tensor.Tensor) ([]*tensor.Tenso
 	}
 	_, failed := s.Evaluate(func() *tensor.Tensor {
 		for i, t := range kept {
-			kept[i] = s.densified(t)
+			kept[i] = s.toStrided(t)
 		}
 		return nil
 	})
@@ -57,8 +57,8 @@ func isUnsupported(err error) bool {
 	return ok && (e.Code == status.NotImplemented || e.Code == status.Runtime)
 }
 
-// densified returns t, or the strided tensor of a sparse t.
-func (s *steps) densified(t *tensor.Tensor) *tensor.Tensor {
+// toStrided returns t, or the strided tensor of a sparse t.
+func (s *steps) toStrided(t *tensor.Tensor) *tensor.Tensor {
 	if partsOf(t) == nil {
 		return t
 	}

@@ -42,10 +42,10 @@ func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 	}
 }
 
-// place returns the operand that a binary operator can overwrite with its result, or nil.
-func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
+// overwritable returns the operand that a binary operator can overwrite with its result, or nil.
+func (s *steps) overwritable(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
-		return s.free(t) && !isTransformed(other) && other.Parts() == nil && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
+		return s.isOverwritable(t) && !isTransformed(other) && other.Parts() == nil && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
 			t.DType().Category() >= dtype.Floating && shape.ExpandsTo(other.Sizes(), t.Sizes())
 	}
 	switch {
@@ -57,12 +57,14 @@ func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	return nil
 }
 
-// free returns whether an operation may overwrite an owned operand.
-func (s *steps) free(t *tensor.Tensor) bool { return !s.record && own(t) && s.Holds(t) }
+// isOverwritable returns whether an operation may overwrite an owned operand.
+func (s *steps) isOverwritable(t *tensor.Tensor) bool {
+	return !s.record && canOverwrite(t) && s.Holds(t)
+}
 
-// reusable returns t if an elementwise operation that owns t may overwrite it, otherwise nil. The other operands are broadcast to t.
-func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tensor {
-	if !s.free(t) {
+// reuseOperand returns t if an elementwise operation that owns t may overwrite it, otherwise nil. The other operands are broadcast to t.
+func (s *steps) reuseOperand(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tensor {
+	if !s.isOverwritable(t) {
 		return nil
 	}
 	for _, b := range beside {
@@ -73,8 +75,8 @@ func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Ten
 	return t
 }
 
-// written executes an operation that writes to out; if out is nil, the result becomes a temporary of s.
-func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+// runInto executes an operation that writes to out; if out is nil, the result becomes a temporary of s.
+func (s *steps) runInto(out *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	made, err := step(out)
 	s.Check(err)
 	if out == nil {
@@ -83,49 +85,49 @@ func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tens
 	return made
 }
 
-// rewritten executes an operation that owns t, and overwrites t if possible.
-func (s *steps) rewritten(t *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
-	return s.used(t, s.written(s.reusable(t), step))
+// runOver executes an operation that owns t, and overwrites t if possible.
+func (s *steps) runOver(t *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+	return s.releaseUsed(t, s.runInto(s.reuseOperand(t), step))
 }
 
 // onto is rewritten for an operation that takes t as an argument.
 func (s *steps) onto(t *tensor.Tensor, step func(t, out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return step(t, out) })
+	return s.runOver(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return step(t, out) })
 }
 
 // Operations that own their first operand, a temporary.
 
 func (s *steps) negOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Neg(out, t) })
+	return s.runOver(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Neg(out, t) })
 }
 
 func (s *steps) expOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Exp(out, t) })
+	return s.runOver(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Exp(out, t) })
 }
 
 func (s *steps) lowerOver(t *tensor.Tensor) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Tril(out, t, 0) })
+	return s.runOver(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Tril(out, t, 0) })
 }
 
 func (s *steps) cumsumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Cumsum(out, t, dim, dtype.None) })
+	return s.runOver(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Cumsum(out, t, dim, dtype.None) })
 }
 
 func (s *steps) cumprodOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Cumprod(out, t, dim, dtype.None) })
+	return s.runOver(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Cumprod(out, t, dim, dtype.None) })
 }
 
-// clearedOver is cleared for an owned operand.
+// clearedOver is zeroWhere for an owned operand.
 func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
-	out := s.reusable(t, condition)
+	out := s.reuseOperand(t, condition)
 	if out == nil {
-		return s.used(t, s.Where(condition, s.int(0), t))
+		return s.releaseUsed(t, s.Where(condition, s.int(0), t))
 	}
-	return s.written(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.MaskedFill(out, t, condition, s.int(0)) })
+	return s.runInto(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.MaskedFill(out, t, condition, s.int(0)) })
 }
 
-// used releases an owned operand, unless it is the result, which it returns.
-func (s *steps) used(t, made *tensor.Tensor) *tensor.Tensor {
+// releaseUsed releases an owned operand, unless it is the result, which it returns.
+func (s *steps) releaseUsed(t, made *tensor.Tensor) *tensor.Tensor {
 	s.drop(made, t, true)
 	return made
 }

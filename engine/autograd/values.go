@@ -70,38 +70,38 @@ func gradientOf(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, err
 		return grad.Peer(), nil
 	}
 	if p.Coalesced || t.Layout() != tensor.COO {
-		return entries(t, grad)
+		return withValues(t, grad)
 	}
 	s := &steps{Builder: build.Builder{C: c}}
 	defer s.Close()
 	return s.Evaluate(func() *tensor.Tensor {
-		sum := s.Track(c.Coalesce(s.Track(entries(t, grad))))
+		sum := s.Track(c.Coalesce(s.Track(withValues(t, grad))))
 		ones := s.Track(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
-		count := s.Track(c.Coalesce(s.Track(entries(t, ones))))
+		count := s.Track(c.Coalesce(s.Track(withValues(t, ones))))
 		once := s.Track(c.Div(nil, sum.Parts().Values, count.Parts().Values, ""))
 		return s.Track(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: sum.Parts().Indices, Values: once, Coalesced: true}))
 	})
 }
 
-// entries returns a sparse tensor with the indices of t and other values.
-func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
+// withValues returns a sparse tensor with the indices of t and other values.
+func withValues(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 	p := t.Parts()
 	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: values, Coalesced: p.Coalesced})
 }
 
-// placed converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A strided t
+// toValues converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A strided t
 // accepts a COO gradient unchanged; a gradient of another layout is converted to a dense one.
-func placed(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+func toValues(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		if w.Level.Forward {
-			return placed(c, w.Value, grad)
+			return toValues(c, w.Value, grad)
 		}
 		all, err := dispatch.Take(c, grad, w.Level)
 		if err != nil {
 			return nil, err
 		}
 		defer all.Release()
-		return placed(c, w.Value, all)
+		return toValues(c, w.Value, all)
 	}
 	switch {
 	case grad.Wrapped() == nil:
@@ -114,7 +114,7 @@ func placed(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) 
 	if p == nil && grad.Layout() == tensor.COO {
 		return grad.Peer(), nil
 	}
-	if p == nil && grad.Parts() == nil || alike(p, grad.Parts()) && (t.Layout() != tensor.COO || p.Coalesced) {
+	if p == nil && grad.Parts() == nil || haveSameIndices(p, grad.Parts()) && (t.Layout() != tensor.COO || p.Coalesced) {
 		return valuesOf(grad).Alias(), nil
 	}
 	var fitted *tensor.Tensor
@@ -136,8 +136,8 @@ func placed(c dispatch.Context, t, grad *tensor.Tensor) (*tensor.Tensor, error) 
 	return valuesOf(fitted).Alias(), nil
 }
 
-// alike returns whether two sparse tensors share the memory of their indices.
-func alike(a, b *tensor.Parts) bool {
+// haveSameIndices returns whether two sparse tensors share the memory of their indices.
+func haveSameIndices(a, b *tensor.Parts) bool {
 	return a != nil && b != nil && slices.EqualFunc(a.Indices, b.Indices, func(x, y *tensor.Tensor) bool {
 		return x.Storage() == y.Storage() && x.Offset() == y.Offset() && slices.Equal(x.Sizes(), y.Sizes()) && slices.Equal(x.Strides(), y.Strides())
 	})

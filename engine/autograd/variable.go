@@ -53,16 +53,16 @@ func (v *Variable) Release() {
 		l.before.clear()
 		l.after.clear()
 	}
-	if n := v.abandon(); n != nil {
+	if n := v.takeGradFn(); n != nil {
 		if v.retainsGrad {
-			n.forget(v)
+			n.removeRetained(v)
 		}
 		n.Release()
 	}
 }
 
-// abandon clears and returns the grad_fn, under the lock: nodes that saved the tensor may still read it.
-func (v *Variable) abandon() (n *Node) {
+// takeGradFn clears and returns the grad_fn, under the lock: nodes that saved the tensor may still read it.
+func (v *Variable) takeGradFn() (n *Node) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	n, v.node = v.node, nil
@@ -71,9 +71,9 @@ func (v *Variable) abandon() (n *Node) {
 
 // Describe implements the autograd metadata of package tensor.
 func (v *Variable) Describe() (call string, needed bool) {
-	n, _ := v.made()
+	n, _ := v.gradFn()
 	if n == nil {
-		return "", v.wanted()
+		return "", v.requiresGrad()
 	}
 	defer n.Release()
 	return n.name, true
@@ -88,48 +88,48 @@ func variableOf(t *tensor.Tensor) *Variable {
 	return v
 }
 
-// track returns the autograd metadata of a tensor, which it creates if necessary.
-func track(t *tensor.Tensor) *Variable {
+// ensureMeta returns the autograd metadata of a tensor, which it creates if necessary.
+func ensureMeta(t *tensor.Tensor) *Variable {
 	v := variableOf(t)
 	if v == nil {
 		v = new(Variable)
 		v.refs.Store(1)
-		v.inferred = inferred(t)
+		v.inferred = isInference(t)
 		t.SetHistory(v)
 	}
 	return v
 }
 
-// wanted returns whether a tensor requires grad.
-func wanted(t *tensor.Tensor) bool {
+// requiresGrad returns whether a tensor requires grad.
+func requiresGrad(t *tensor.Tensor) bool {
 	v := variableOf(t)
-	return v != nil && v.wanted()
+	return v != nil && v.requiresGrad()
 }
 
-func (v *Variable) wanted() bool {
-	return v.requires || v.node != nil || v.view != nil && v.view.root.wanted()
+func (v *Variable) requiresGrad() bool {
+	return v.requires || v.node != nil || v.view != nil && v.view.root.requiresGrad()
 }
 
-// differentiable returns whether the dtype of t is floating-point or complex.
-func differentiable(t *tensor.Tensor) bool {
+// isDifferentiable returns whether the dtype of t is floating-point or complex.
+func isDifferentiable(t *tensor.Tensor) bool {
 	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
 }
 
-// recording returns whether a call on the tensors adds a node to the graph: grad mode is on, one requires grad, and not all are inference tensors.
-func recording(c dispatch.Context, tensors ...*tensor.Tensor) bool {
+// isRecording returns whether a call on the tensors adds a node to the graph: grad mode is on, one requires grad, and not all are inference tensors.
+func isRecording(c dispatch.Context, tensors ...*tensor.Tensor) bool {
 	if !c.Recording() {
 		return false
 	}
 	for i, t := range tensors {
-		if wanted(t) {
-			return !inferred(t) || slices.ContainsFunc(tensors[i+1:], normal) || slices.ContainsFunc(tensors[:i], normal)
+		if requiresGrad(t) {
+			return !isInference(t) || slices.ContainsFunc(tensors[i+1:], isRecordable) || slices.ContainsFunc(tensors[:i], isRecordable)
 		}
 	}
 	return false
 }
 
-// normal returns whether t is neither nil, nor a wrapped number, nor an inference tensor.
-func normal(t *tensor.Tensor) bool { return t != nil && !t.IsWrappedNumber() && !inferred(t) }
+// isRecordable returns whether t is neither nil, nor a wrapped number, nor an inference tensor.
+func isRecordable(t *tensor.Tensor) bool { return t != nil && !t.IsWrappedNumber() && !isInference(t) }
 
 // edgeTo returns the edge for the gradient of t: to its grad_fn, or to the AccumulateGrad node of a leaf; the zero Edge if t does not require grad. The
 // caller owns the reference to the node.
@@ -140,7 +140,7 @@ func edgeTo(t *tensor.Tensor) Edge {
 		return Edge{}
 	}
 	_ = v.regenerateGradFn(t) // begin returns this error
-	return v.edge(t)
+	return v.gradientEdge(t)
 }
 
 // checkedEdge is edgeTo that returns an error if t is one of several views whose base has changed.
@@ -153,22 +153,22 @@ func checkedEdge(t *tensor.Tensor) (Edge, error) {
 	if err := v.regenerateGradFn(t); err != nil {
 		return Edge{}, err
 	}
-	return v.edge(t), nil
+	return v.gradientEdge(t), nil
 }
 
-// edge is edgeTo for the tensor t with metadata v, after regenerateGradFn.
-func (v *Variable) edge(t *tensor.Tensor) Edge {
-	if n, output := v.made(); n != nil {
+// gradientEdge is edgeTo for the tensor t with metadata v, after regenerateGradFn.
+func (v *Variable) gradientEdge(t *tensor.Tensor) Edge {
+	if n, output := v.gradFn(); n != nil {
 		return Edge{n, output}
 	}
 	if v.requires {
-		return Edge{v.accumulates(t), 0}
+		return Edge{v.accumulateNode(t), 0}
 	}
 	return Edge{}
 }
 
-// made returns the grad_fn, with a new reference, and the index of the tensor among its outputs; nil for leaves.
-func (v *Variable) made() (*Node, int) {
+// gradFn returns the grad_fn, with a new reference, and the index of the tensor among its outputs; nil for leaves.
+func (v *Variable) gradFn() (*Node, int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.node != nil {
@@ -177,17 +177,17 @@ func (v *Variable) made() (*Node, int) {
 	return v.node, v.output
 }
 
-// accumulates returns the AccumulateGrad node of the leaf t, with a new reference.
-func (v *Variable) accumulates(t *tensor.Tensor) *Node {
+// accumulateNode returns the AccumulateGrad node of the leaf t, with a new reference.
+func (v *Variable) accumulateNode(t *tensor.Tensor) *Node {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if n := v.accumulator; n != nil && n.revive() {
+	if n := v.accumulator; n != nil && n.retainIfAlive() {
 		return n
 	}
 	n := newNode("AccumulateGrad", 0)
 	n.leaf = t.Alias()
 	n.number = numbers.Add(1) // smaller than the numbers of all nodes that use the leaf, so that it is visited after them
-	n.results(t)
+	n.recordOutputs(t)
 	v.accumulator = n
 	return n
 }
@@ -202,24 +202,24 @@ func (v *Variable) Moved(t *tensor.Tensor, written bool) {
 	if n == nil || n.leaf == t {
 		return
 	}
-	if fits(n.leaf, t) != nil {
+	if checkGradFits(n.leaf, t) != nil {
 		v.accumulator = nil
 	}
 	v.elsewhere = v.elsewhere || written && n.leaf.Storage() != t.Storage()
 	n.leaf.Follow(t)
 }
 
-// become sets the grad_fn to n, whose reference it takes, with the tensor as output number output.
-func (v *Variable) become(n *Node, output int) {
+// setGradFn sets the grad_fn to n, whose reference it takes, with the tensor as output number output.
+func (v *Variable) setGradFn(n *Node, output int) {
 	v.mu.Lock()
-	old := v.swap(n, output)
+	old := v.swapGradFn(n, output)
 	v.changes++
 	v.mu.Unlock()
-	v.leave(old)
+	v.releaseGradFn(old)
 }
 
-// swap is become with the lock held. It returns the previous grad_fn.
-func (v *Variable) swap(n *Node, output int) (old *Node) {
+// swapGradFn is setGradFn with the lock held. It returns the previous grad_fn.
+func (v *Variable) swapGradFn(n *Node, output int) (old *Node) {
 	old = v.node
 	v.node, v.output, v.requires = n, output, false
 	if n == nil && old != nil {
@@ -228,18 +228,18 @@ func (v *Variable) swap(n *Node, output int) (old *Node) {
 		v.cut.Store(0)
 	}
 	if v.retainsGrad && n != nil {
-		n.remember(v)
+		n.addRetained(v)
 	}
 	return old
 }
 
-// leave releases the previous grad_fn.
-func (v *Variable) leave(old *Node) {
+// releaseGradFn releases the previous grad_fn.
+func (v *Variable) releaseGradFn(old *Node) {
 	if old == nil {
 		return
 	}
 	if v.retainsGrad {
-		old.forget(v)
+		old.removeRetained(v)
 	}
 	old.Release()
 }

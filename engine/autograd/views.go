@@ -16,22 +16,22 @@ import (
 // replay applies a view operator to another base, and returns the views that it returns.
 type replay func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error)
 
-// shifted translates a storage offset of as_strided to another base: it returns base.Offset() + offset - from, where from was the offset of the
+// shiftOffset translates a storage offset of as_strided to another base: it returns base.Offset() + offset - from, where from was the offset of the
 // original base.
-func shifted(offset ops.Int, from int64, base *tensor.Tensor) ops.Int {
+func shiftOffset(offset ops.Int, from int64, base *tensor.Tensor) ops.Int {
 	return ops.Int(base.Offset() + offset.Or(from) - from)
 }
 
-// single returns a list of one view.
-func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+// singleView returns a list of one view.
+func singleView(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
 	return []*tensor.Tensor{t}, nil
 }
 
-// only returns view number i of the replayed views, and releases the others.
-func (again replay) only(c dispatch.Context, base *tensor.Tensor, i int) (*tensor.Tensor, error) {
+// viewAt returns view number i of the replayed views, and releases the others.
+func (again replay) viewAt(c dispatch.Context, base *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	list, err := again(c, base)
 	if err != nil {
 		return nil, err
@@ -44,25 +44,25 @@ func (again replay) only(c dispatch.Context, base *tensor.Tensor, i int) (*tenso
 	return list[i], nil
 }
 
-// then composes two replays: it returns view number i of next, applied to view number at of again.
-func (again replay) then(at int, next replay, i int) replay {
+// composeReplays composes two replays: it returns view number i of next, applied to view number at of again.
+func (again replay) composeReplays(at int, next replay, i int) replay {
 	return func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-		between, err := again.only(c, base, at)
+		between, err := again.viewAt(c, base, at)
 		if err != nil {
 			return nil, err
 		}
 		defer between.Release()
-		return single(next.only(c, between, i))
+		return singleView(next.viewAt(c, between, i))
 	}
 }
 
-// further returns the replay of t from base, where t is view number i of next, applied to the view w. If strides and offset determine the elements,
+// replayOfView returns the replay of t from base, where t is view number i of next, applied to the view w. If strides and offset determine the elements,
 // the result is a single as_strided, so that chains of views do not grow.
-func (w *viewed) further(t, base *tensor.Tensor, next replay, i int) replay {
+func (w *viewed) replayOfView(t, base *tensor.Tensor, next replay, i int) replay {
 	if t.DType() == base.DType() && t.Keys() == base.Keys() && tensoriter.Nested(t) && tensoriter.Nested(base) {
-		return strided(t, base)
+		return stridedReplay(t, base)
 	}
-	return w.viewFunc.then(w.index, next, i)
+	return w.viewFunc.composeReplays(w.index, next, i)
 }
 
 // viewed describes a view: its base, which is not a view itself, and the operators that make the view of the base.
@@ -78,8 +78,8 @@ type viewed struct {
 	changes     int   // root.changes at that time
 }
 
-// origin returns the base and its metadata, in the geometry in which its graph was built: a base whose geometry was changed in place has become a view.
-func (w *viewed) origin() (*tensor.Tensor, *Variable) {
+// baseAndMeta returns the base and its metadata, in the geometry in which its graph was built: a base whose geometry was changed in place has become a view.
+func (w *viewed) baseAndMeta() (*tensor.Tensor, *Variable) {
 	w.root.mu.Lock()
 	defer w.root.mu.Unlock()
 	if before := w.root.view; before != nil && before.inPlaceView {
@@ -88,25 +88,25 @@ func (w *viewed) origin() (*tensor.Tensor, *Variable) {
 	return w.base, w.root
 }
 
-// see marks the view's node as up to date with its base.
-func (w *viewed) see() {
-	base, root := w.origin()
+// markCurrent marks the view's node as up to date with its base.
+func (w *viewed) markCurrent() {
+	base, root := w.baseAndMeta()
 	w.version, w.changes = base.Version(), root.changes
 }
 
-// seen calls see, under the lock.
-func (v *Variable) seen() {
+// markViewCurrent calls markCurrent, under the lock.
+func (v *Variable) markViewCurrent() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.view.see()
+	v.view.markCurrent()
 }
 
-// views is finish for results that are views, or for a tensor whose geometry was changed in place.
-func (r *call) views(err error, results ...*tensor.Tensor) bool {
+// finishViews is setGradFns for results that are views, or for a tensor whose geometry was changed in place.
+func (r *call) finishViews(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
 	if r.creationMeta != 0 && err == nil && !r.view {
 		for _, t := range results {
-			r.creationMeta.give(t)
+			r.creationMeta.markView(t)
 		}
 		return false
 	}
@@ -115,74 +115,74 @@ func (r *call) views(err error, results ...*tensor.Tensor) bool {
 			forgetHistory(t)
 		}
 	}
-	return r.finish(err, results...)
+	return r.setGradFns(err, results...)
 }
 
-// watchAll is watch for an operator that returns several views. These cannot be written to in place, unless they are slices.
-func (r *call) watchAll(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
+// markViewList is markViews for an operator that returns several views. These cannot be written to in place, unless they are slices.
+func (r *call) markViewList(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	slices := r.node.name == "SliceBackward0"
 	r.multiOutput = !slices
-	r.watch(self, again, results...)
+	r.markViews(self, again, results...)
 	if slices {
-		r.apart(results)
+		r.separateNodes(results)
 	}
 }
 
-// apart replaces the node of each result by a separate one, with its own hooks. The common node still assembles their gradients in one step.
-func (r *call) apart(results []*tensor.Tensor) {
+// separateNodes replaces the node of each result by a separate one, with its own hooks. The common node still assembles their gradients in one step.
+func (r *call) separateNodes(results []*tensor.Tensor) {
 	slice := r.node.name
 	r.node.name = "SplitWithSizesBackward0"
 	for i, t := range results {
 		v := variableOf(t)
 		n := newNode(slice, 1)
-		n.recorded()
+		n.callWatcherForNew()
 		n.edges[0], n.number = Edge{v.node, i}, numbers.Add(1)
-		n.results(t)
+		n.recordOutputs(t)
 		n.formula = func(s *steps, _ int) *tensor.Tensor { return s.grad(0) }
 		v.node, v.output = n, 0
 	}
 }
 
-// watch marks the results of a call as views of self, and sets the derivative of the node.
-func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
+// markViews marks the results of a call as views of self, and sets the derivative of the node.
+func (r *call) markViews(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	if r.view {
-		variableOf(self).regeometry(self, again, r.was)
+		variableOf(self).recordGeometry(self, again, r.was)
 		return
 	}
 	origin := placeOf(self)
 	for i, t := range results {
-		if differentiable(t) {
-			variableOf(t).watch(t, self, again, i, r.node.name, r.multiOutput)
+		if isDifferentiable(t) {
+			variableOf(t).markAsView(t, self, again, i, r.node.name, r.multiOutput)
 		}
 	}
-	r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.unview(origin, s.given, again) }
+	r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.baseGradient(origin, s.given, again) }
 }
 
-// watch marks made, with metadata v, as view number i of t.
-func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name string, several bool) {
+// markAsView marks made, with metadata v, as view number i of t.
+func (v *Variable) markAsView(made, t *tensor.Tensor, again replay, i int, name string, several bool) {
 	w := &viewed{viewFunc: again, index: i, name: name, multiOutput: several}
 	if from := variableOf(t).view; from != nil {
 		w.multiOutput = several || from.multiOutput
-		base, _ := from.origin()
+		base, _ := from.baseAndMeta()
 		w.base = base.Alias()
-		w.viewFunc, w.index = from.further(made, base, again, i), 0
+		w.viewFunc, w.index = from.replayOfView(made, base, again, i), 0
 	} else {
 		w.base = t.Alias()
 	}
-	w.look(variableOf(w.base))
+	w.setRoot(variableOf(w.base))
 	v.view, v.functionView, v.creationMeta = w, variableOf(t).functionView, w.root.creationMeta
 	if v.functionView != 0 {
 		v.since = made.Version()
 	}
 }
 
-// look sets root, the metadata of the base.
-func (w *viewed) look(root *Variable) {
+// setRoot sets root, the metadata of the base.
+func (w *viewed) setRoot(root *Variable) {
 	w.root = root
 	if !root.watched.Load() {
 		root.watched.Store(true)
 	}
-	w.see()
+	w.markCurrent()
 }
 
 // geometry has the sizes, strides and offset of a tensor at some earlier time.
@@ -191,28 +191,28 @@ type geometry struct {
 	offset         int64
 }
 
-// lying returns the geometry of the tensor t with metadata v before an operator changes it, if t has views; otherwise nil.
-func (v *Variable) lying(t *tensor.Tensor) *geometry {
+// geometryBefore returns the geometry of the tensor t with metadata v before an operator changes it, if t has views; otherwise nil.
+func (v *Variable) geometryBefore(t *tensor.Tensor) *geometry {
 	if v == nil || v.view != nil || !v.watched.Load() {
 		return nil
 	}
 	return &geometry{slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()}
 }
 
-// notesGeometry returns whether an in-place change of geometry must be added to the graph. It need not for leaves, whose gradient gets the new
+// recordsGeometry returns whether an in-place change of geometry must be added to the graph. It need not for leaves, whose gradient gets the new
 // geometry, nor for one of several views, whose later use is an error.
-func (v *Variable) notesGeometry() bool {
-	return v != nil && v.wanted() && (v.view != nil && !v.view.multiOutput || v.view == nil && v.node != nil)
+func (v *Variable) recordsGeometry() bool {
+	return v != nil && v.requiresGrad() && (v.view != nil && !v.view.multiOutput || v.view == nil && v.node != nil)
 }
 
-// regeometry adds an in-place change of the geometry of t, with metadata v, to the graph. A view becomes another view of its base. A tensor with views
+// recordGeometry adds an in-place change of the geometry of t, with metadata v, to the graph. A view becomes another view of its base. A tensor with views
 // becomes a view itself: a new base, with the previous geometry and grad_fn, takes its place for its views.
-func (v *Variable) regeometry(t *tensor.Tensor, next replay, was *geometry) {
+func (v *Variable) recordGeometry(t *tensor.Tensor, next replay, was *geometry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if w := v.view; w != nil {
-		base, _ := w.origin()
-		w.viewFunc, w.index = w.further(t, base, next, 0), 0
+		base, _ := w.baseAndMeta()
+		w.viewFunc, w.index = w.replayOfView(t, base, next, 0), 0
 		return
 	}
 	if was == nil {
@@ -227,7 +227,7 @@ func (v *Variable) regeometry(t *tensor.Tensor, next replay, was *geometry) {
 	base.SetHistory(root)
 	_ = base.SetGeometry("backward", was.sizes, was.strides, was.offset) // within the bounds of the storage, as t was
 	w := &viewed{base: base, viewFunc: next, name: "AsStridedBackward0", inPlaceView: true}
-	w.look(root)
+	w.setRoot(root)
 	v.view = w
 }
 
@@ -246,39 +246,39 @@ func placeOf(t *tensor.Tensor) place {
 	return p
 }
 
-// empty returns an uninitialized tensor with the sizes and strides of p.
-func (s *steps) empty(c dispatch.Context, p *place) *tensor.Tensor {
+// emptyAs returns an uninitialized tensor with the sizes and strides of p.
+func (s *steps) emptyAs(c dispatch.Context, p *place) *tensor.Tensor {
 	if p.strides == nil {
 		return s.Track(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
 	}
 	return s.Track(c.EmptyStrided(slices.Clone(p.sizes()), slices.Clone(p.strides), p.dtype, tensor.NoLayout, p.device))
 }
 
-// laid returns a copy of t with the sizes and strides of p.
-func (s *steps) laid(c dispatch.Context, t *tensor.Tensor, p *place) *tensor.Tensor {
-	made := s.empty(c, p)
+// copyAs returns a copy of t with the sizes and strides of p.
+func (s *steps) copyAs(c dispatch.Context, t *tensor.Tensor, p *place) *tensor.Tensor {
+	made := s.emptyAs(c, p)
 	s.Check(c.Copy(made, t, false))
 	return made
 }
 
-// unview returns the gradient of the base of views: the gradients of the views at their elements, summed where the views overlap, and zeros
+// baseGradient returns the gradient of the base of views: the gradients of the views at their elements, summed where the views overlap, and zeros
 // elsewhere.
-func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
+func (s *steps) baseGradient(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
 	grads = slices.Clone(grads)
 	for i, grad := range grads {
-		grads[i] = s.densified(grad)
+		grads[i] = s.toStrided(grad)
 	}
-	r, err := begin(s.C, "backward", "ViewBackwardBackward0", nil, grads...)
+	r, err := beginCall(s.C, "backward", "ViewBackwardBackward0", nil, grads...)
 	s.Check(err)
-	defer r.abandon()
-	made := s.empty(r.c, &origin)
+	defer r.dropUnfinished()
+	made := s.emptyAs(r.c, &origin)
 	s.Check(r.c.Zero(made))
 	for i, part := range s.TrackAll(again(r.c, made)) {
 		if grads[i] == nil {
 			continue
 		}
 		if tensoriter.SelfOverlaps(part) {
-			s.put(r.c, made, part, grads[i], nil, true)
+			s.writeOverlapping(r.c, made, part, grads[i], nil, true)
 			continue
 		}
 		if i == 0 {
@@ -288,16 +288,16 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 		_, err := r.c.Add(part, part, grads[i], one)
 		s.Check(err)
 	}
-	if r.finish(nil, made) {
+	if r.setGradFns(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.TrackAll(again(s.C, s.laid(s.C, s.grad(0), &origin)))[i]
+			return s.TrackAll(again(s.C, s.copyAs(s.C, s.grad(0), &origin)))[i]
 		}
 	}
 	return made
 }
 
-// put writes given to part, a view of made with overlapping elements, element by element, or adds it.
-func (s *steps) put(c dispatch.Context, made, part, given, only *tensor.Tensor, add bool) {
+// writeOverlapping writes given to part, a view of made with overlapping elements, element by element, or adds it.
+func (s *steps) writeOverlapping(c dispatch.Context, made, part, given, only *tensor.Tensor, add bool) {
 	inner := &steps{Builder: build.Builder{C: c}}
 	defer inner.Close()
 	if lazy := part.Lazy(); lazy != 0 { // the view is conjugated or negated
@@ -313,7 +313,7 @@ func (s *steps) put(c dispatch.Context, made, part, given, only *tensor.Tensor, 
 			only = inner.Track(c.Unsqueeze(nil, only, -1))
 		}
 	}
-	length, at := inner.places(part)
+	length, at := inner.storageIndices(part)
 	if only != nil {
 		at, given = inner.Track(c.MaskedSelect(nil, at, only)), inner.Track(c.MaskedSelect(nil, given, only))
 	}
@@ -322,10 +322,10 @@ func (s *steps) put(c dispatch.Context, made, part, given, only *tensor.Tensor, 
 	s.Check(err)
 }
 
-// places returns the number of elements of t's storage, and the index in the storage of each element of t.
-func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
+// storageIndices returns the number of elements of t's storage, and the index in the storage of each element of t.
+func (s *steps) storageIndices(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
 	length = t.Storage().Nbytes() / t.DType().Size()
-	return length, s.AsStrided(s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset()))
+	return length, s.AsStrided(s.arangeLike(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset()))
 }
 
 // Hand is called when an operator returns t to the program. A view of a temporary that is not used elsewhere stops being a view, so that writes to it
@@ -344,72 +344,72 @@ func Hand(t *tensor.Tensor) {
 // custom function returned.
 func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
 	if v.functionView != 0 && v.since != t.Version() {
-		if n, output := v.made(); n != nil {
+		if n, output := v.gradFn(); n != nil {
 			defer n.Release()
-			return v.functionView.stale(output, n.call())
+			return v.functionView.staleError(output, n.operatorName())
 		}
 	}
 	if v.view == nil {
 		if v.creationMeta != 0 && v.node == nil && v.since != t.Version() {
-			return v.creationMeta.stale()
+			return v.creationMeta.staleViewError()
 		}
 		return nil
 	}
-	old, another, err := v.regenerate(t)
-	if another && v.view.mirrors(t) {
-		v.view.mirror(v, t)
+	old, another, err := v.regenerateLocked(t)
+	if another && v.view.isMirror(t) {
+		v.view.mirrorBase(v, t)
 	}
-	v.leave(old)
+	v.releaseGradFn(old)
 	return err
 }
 
-// regenerate is the part of regenerateGradFn under the lock. It returns whether the view has a new node, and the previous one.
-func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, another bool, err error) {
+// regenerateLocked is the part of regenerateGradFn under the lock. It returns whether the view has a new node, and the previous one.
+func (v *Variable) regenerateLocked(t *tensor.Tensor) (old *Node, another bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	w := v.view
-	base, root := w.origin()
-	if w.version == base.Version() && w.changes == root.changes || v.node == nil && !root.wanted() {
+	base, root := w.baseAndMeta()
+	if w.version == base.Version() && w.changes == root.changes || v.node == nil && !root.requiresGrad() {
 		return nil, false, nil
 	}
 	if w.multiOutput {
 		name := w.name
 		if v.node != nil {
-			name = v.node.call()
+			name = v.node.operatorName()
 		}
-		return nil, false, severalView.stale(v.output, name)
+		return nil, false, severalView.staleError(v.output, name)
 	}
-	w.see()
+	w.markCurrent()
 	name := "AsStridedBackward0"
 	if t.DType() != base.DType() || t.Lazy() != base.Lazy() {
 		name = w.name
 	}
-	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.viewFunc, w.index), 0), true, nil
+	return v.swapGradFn(partOf(name, root.gradientEdge(base), t, placeOf(base), w.viewFunc, w.index), 0), true, nil
 }
 
 // partOf returns the node of a view of the tensor to which the edge whole refers: number at of those that again returns, with the properties of t.
 func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again replay, at int) *Node {
 	n := newNode(name, 1)
-	n.recorded()
+	n.callWatcherForNew()
 	n.edges[0], n.number = whole, numbers.Add(1)
-	n.results(t)
+	n.recordOutputs(t)
 	n.formula = func(s *steps, _ int) *tensor.Tensor {
-		return s.unview(origin, s.given, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
-			return single(again.only(c, base, at))
+		return s.baseGradient(origin, s.given, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return singleView(again.viewAt(c, base, at))
 		})
 	}
 	return n
 }
 
-// rebase sets the grad_fn of the base of the view t, after an in-place operator with node n wrote its output number output to t: a
+// rebaseHistory sets the grad_fn of the base of the view t, after an in-place operator with node n wrote its output number output to t: a
 // CopySlices node, which combines the base with the new elements of the view. v is the view's metadata.
-func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node, output int) {
-	base, root := w.origin()
+func (w *viewed) rebaseHistory(v *Variable, t *tensor.Tensor, n *Node, output int) {
+	base, root := w.baseAndMeta()
 	whole := newNode("CopySlices", len(n.edges))
-	whole.recorded()
+	whole.callWatcherForNew()
 	whole.number = numbers.Add(1)
-	whole.results(base)
-	whole.edges[0] = root.edge(base)
+	whole.recordOutputs(base)
+	whole.edges[0] = root.gradientEdge(base)
 	for i := 1; i < len(n.edges); i++ {
 		if e := n.edges[i]; e.Node != nil {
 			e.Node.retain()
@@ -417,29 +417,29 @@ func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node, output int) {
 		}
 	}
 	again, at, origin := w.viewFunc, w.index, placeOf(base)
-	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, output, again, at, &origin, i) }
+	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.copySlicesGradient(n, output, again, at, &origin, i) }
 	whole.inner = n
-	root.become(whole, 0)
+	root.setGradFn(whole, 0)
 	_ = v.regenerateGradFn(t) // returns no error, because one of several views cannot be written to
 }
 
-// mirrors returns whether t is its base in another geometry, with all elements of the base.
-func (w *viewed) mirrors(t *tensor.Tensor) bool {
+// isMirror returns whether t is its base in another geometry, with all elements of the base.
+func (w *viewed) isMirror(t *tensor.Tensor) bool {
 	return w.inPlaceView && t.Numel() == w.base.Numel() && t.DType() == w.base.DType() && t.Offset() == w.base.Offset() &&
 		shape.IsDense(t.Sizes(), t.Strides()) && shape.IsDense(w.base.Sizes(), w.base.Strides())
 }
 
-// mirror makes the base, and so its other views, depend on the node of t, which is the base in another geometry, so that hooks of t are called with the
+// mirrorBase makes the base, and so its other views, depend on the node of t, which is the base in another geometry, so that hooks of t are called with the
 // gradients of these views.
-func (w *viewed) mirror(v *Variable, t *tensor.Tensor) {
-	w.root.become(partOf("AsStridedBackward0", v.edge(t), w.base, placeOf(t), strided(w.base, t), 0), 0)
-	v.seen()
+func (w *viewed) mirrorBase(v *Variable, t *tensor.Tensor) {
+	w.root.setGradFn(partOf("AsStridedBackward0", v.gradientEdge(t), w.base, placeOf(t), stridedReplay(w.base, t), 0), 0)
+	v.markViewCurrent()
 }
 
-// slices returns the gradient of operand i of a CopySlices node with inner node n, whose output number output was written to the view.
-func (s *steps) slices(n *Node, output int, again replay, at int, origin *place, i int) *tensor.Tensor {
-	grad := s.laid(s.C, s.grad(0), origin)
-	part := s.Track(again.only(s.C, grad, at))
+// copySlicesGradient returns the gradient of operand i of a CopySlices node with inner node n, whose output number output was written to the view.
+func (s *steps) copySlicesGradient(n *Node, output int, again replay, at int, origin *place, i int) *tensor.Tensor {
+	grad := s.copyAs(s.C, s.grad(0), origin)
+	part := s.Track(again.viewAt(s.C, grad, at))
 	if s.inner == nil {
 		given := make([]*tensor.Tensor, len(n.outputs))
 		given[output] = s.CloneWith(part, shape.Contiguous)
@@ -463,41 +463,41 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 	if of == nil {
 		of = s.ZerosLikeWith(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve)
 	}
-	return s.spliced(grad, of, nil, again, at, origin)
+	return s.replaceView(grad, of, nil, again, at, origin)
 }
 
-// spliced returns a copy of t in which view number at is replaced by given. If the view's elements overlap, only written ones are replaced: those
+// replaceView returns a copy of t in which view number at is replaced by given. If the view's elements overlap, only written ones are replaced: those
 // for which written is true, or without written those that differ from t.
-func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
-	t, given = s.densified(t), s.densified(given)
-	r, err := begin(s.C, "backward", "CopySlicesBackward0", nil, t, given)
+func (s *steps) replaceView(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
+	t, given = s.toStrided(t), s.toStrided(given)
+	r, err := beginCall(s.C, "backward", "CopySlicesBackward0", nil, t, given)
 	s.Check(err)
-	defer r.abandon()
-	made := s.laid(r.c, t, origin)
-	part := s.Track(again.only(r.c, made, at))
+	defer r.dropUnfinished()
+	made := s.copyAs(r.c, t, origin)
+	part := s.Track(again.viewAt(r.c, made, at))
 	if !tensoriter.SelfOverlaps(part) {
 		written = nil
 		s.Check(r.c.Copy(part, given, false))
 	} else {
 		if written == nil {
-			written = s.changed(r.c, part, given)
+			written = s.isChanged(r.c, part, given)
 		}
-		s.put(r.c, made, part, given, written, false)
+		s.writeOverlapping(r.c, made, part, given, written, false)
 	}
 	shared := written != nil
-	kept := r.save("written", written, shared)
+	kept := r.saveOperand("written", written, shared)
 	s.Check(r.err)
-	if r.finish(nil, made) {
+	if r.setGradFns(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			grad := s.laid(s.C, s.grad(0), origin)
-			part := s.Track(again.only(s.C, grad, at))
+			grad := s.copyAs(s.C, s.grad(0), origin)
+			part := s.Track(again.viewAt(s.C, grad, at))
 			var written *tensor.Tensor
 			if shared {
 				written = s.saved(kept)
 			}
 			switch {
 			case i == 0:
-				return s.spliced(grad, s.zerosLike(part), written, again, at, origin)
+				return s.replaceView(grad, s.zerosLike(part), written, again, at, origin)
 			case shared:
 				return s.mul(part, written)
 			}
@@ -507,8 +507,8 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 	return made
 }
 
-// changed returns where a != b, except where b is NaN.
-func (s *steps) changed(c dispatch.Context, a, b *tensor.Tensor) *tensor.Tensor {
+// isChanged returns where a != b, except where b is NaN.
+func (s *steps) isChanged(c dispatch.Context, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Track(c.LogicalAnd(nil, s.Track(c.Ne(nil, a, b)), s.Track(c.Eq(nil, b, b))))
 }
 
@@ -516,7 +516,7 @@ func (s *steps) changed(c dispatch.Context, a, b *tensor.Tensor) *tensor.Tensor 
 func recordDetach(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Excluding(tensor.Gradient).Detach(self)
 	if err == nil {
-		lend(t)
+		detachForUser(t)
 	}
 	return t, err
 }

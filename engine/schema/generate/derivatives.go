@@ -135,7 +135,7 @@ func (k *compiler) named(made string) (string, error) {
 	if k.op.Returns[0].Type.List {
 		list += "..."
 	}
-	return fmt.Sprintf("\tsince := numbers.Load()\n\t%s, err = %s\n\tnamed(since, %s, %s)\n\treturn\n}\n", results, made, node, list), err
+	return fmt.Sprintf("\tsince := numbers.Load()\n\t%s, err = %s\n\trenameNodes(since, %s, %s)\n\treturn\n}\n", results, made, node, list), err
 }
 
 // inline replaces operands that would be read before the call by their code.
@@ -162,7 +162,7 @@ func (k *compiler) head() string {
 	params, _, _ := strings.Cut(strings.TrimPrefix(k.f.signature(false), "("), ") (")
 	text := fmt.Sprintf("\nfunc record%s(c dispatch.Context, %s) (%s) {\n", k.f.name, params, strings.Join(results, ", "))
 	if outs := k.outs(); len(outs) > 1 {
-		text += fmt.Sprintf("\tif err = plain(c, %q, []*tensor.Tensor{%s}, %s); err != nil {\n\t\treturn\n\t}\n", k.op.Name, strings.Join(outs, ", "), k.allTensors())
+		text += fmt.Sprintf("\tif err = checkOutPlain(c, %q, []*tensor.Tensor{%s}, %s); err != nil {\n\t\treturn\n\t}\n", k.op.Name, strings.Join(outs, ", "), k.allTensors())
 	}
 	return text
 }
@@ -235,7 +235,7 @@ func (k *compiler) function() (string, error) {
 func (k *compiler) overwriting() (string, error) {
 	node, err := k.nodeName()
 	self, _ := k.self()
-	return k.head() + fmt.Sprintf("\tr, err := overwrites(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.cleared(err)\n\treturn\n}\n",
+	return k.head() + fmt.Sprintf("\tr, err := beginConstant(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.endConstant(err)\n\treturn\n}\n",
 		k.op.Name, node, k.out(), self, k.made()), err
 }
 
@@ -249,7 +249,7 @@ func (k *compiler) undifferentiable() (string, error) {
 	if k.op.Returns[0].Type.List {
 		results += "..."
 	}
-	return k.head() + fmt.Sprintf("\tr, err := begin(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.undifferentiable(%q, err, %s)\n\treturn\n}\n",
+	return k.head() + fmt.Sprintf("\tr, err := beginCall(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n\t%s\tr.endUndifferentiable(%q, err, %s)\n\treturn\n}\n",
 		k.op.Name, node, k.out(), k.allTensors(), k.made(), k.op.Name, results), err
 }
 
@@ -270,7 +270,7 @@ func (k *compiler) made() string {
 
 // rejectTracked adds no node: it returns an error for tensors that require grad, whose geometry the operator would change.
 func (k *compiler) rejectTracked() string {
-	return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Excluding(tensor.Gradient).%s(%s)\n}\n",
+	return k.head() + fmt.Sprintf("\tif err = refuseGrad(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Excluding(tensor.Gradient).%s(%s)\n}\n",
 		k.op.Name, k.recordedTensors(), k.f.name, k.f.arguments())
 }
 
@@ -289,7 +289,7 @@ func (k *compiler) into() (string, error) {
 	if !k.op.Has("inplace") {
 		self, name = "nil", "_"
 	}
-	text, err := k.named(fmt.Sprintf("into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
+	text, err := k.named(fmt.Sprintf("decomposeInto(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return dispatch.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
 	return k.head() + k.unchanged() + text, err
 }
 
@@ -319,18 +319,18 @@ func (k *compiler) composed() (string, error) {
 	if out := k.out(); out != "nil" {
 		touched = out + ", " + touched
 	}
-	text := k.head() + fmt.Sprintf("\tif !recording(c, %s) {\n\t\treturn c.Excluding(tensor.Gradient).%s(%s)\n\t}\n", touched, k.f.name, k.f.arguments())
+	text := k.head() + fmt.Sprintf("\tif !isRecording(c, %s) {\n\t\treturn c.Excluding(tensor.Gradient).%s(%s)\n\t}\n", touched, k.f.name, k.f.arguments())
 	var arguments, tensors []string
 	for _, p := range k.f.params {
 		if p.typ == tensorType {
-			arguments, tensors = append(arguments, "m.of("+p.name+")"), append(tensors, p.name)
+			arguments, tensors = append(arguments, "m.metaOf("+p.name+")"), append(tensors, p.name)
 		} else {
 			arguments = append(arguments, p.name)
 		}
 	}
-	text += fmt.Sprintf("\tif err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
+	text += fmt.Sprintf("\tif err = checkRefused(func(m *metas) (*tensor.Tensor, error) { return c.Excluding(tensor.Gradient).%s(%s) }, %s); err != nil {\n\t\treturn\n\t}\n", k.f.name, strings.Join(arguments, ", "), strings.Join(tensors, ", "))
 	self, name := k.self()
-	named, err := k.named(fmt.Sprintf("compose(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })", k.op.Name, k.out(), self, name, code))
+	named, err := k.named(fmt.Sprintf("composeFormula(c, %q, %s, %s, func(s *steps, %s *tensor.Tensor) *tensor.Tensor { return %s })", k.op.Name, k.out(), self, name, code))
 	return text + named, err
 }
 
@@ -386,7 +386,7 @@ func (k *compiler) recorded() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	begin := "begin"
+	begin := "beginCall"
 	if k.isView() && k.out() != "nil" {
 		begin = "beginView"
 	}
@@ -399,7 +399,7 @@ func (k *compiler) recorded() (string, error) {
 	results := k.results()
 	fails := k.save(&b, needs, list, results)
 	if fails {
-		b.WriteString("\tif err = r.err; err != nil {\n\t\tr.drop()\n\t\treturn\n\t}\n")
+		b.WriteString("\tif err = r.err; err != nil {\n\t\tr.releaseNode()\n\t\treturn\n\t}\n")
 	}
 	b.WriteString("\t" + k.made())
 	k.finish(&b, results, operands)
@@ -422,12 +422,12 @@ func (k *compiler) recorded() (string, error) {
 	}
 	if len(kept) > 0 {
 		nils := strings.Repeat(", nil", len(results))[2:]
-		fmt.Fprintf(&b, "\t\tif err = r.undo(%s); err != nil {\n\t\t\treturn %s, err\n\t\t}\n", strings.Join(results, ", "), nils)
+		fmt.Fprintf(&b, "\t\tif err = r.releaseResults(%s); err != nil {\n\t\t\treturn %s, err\n\t\t}\n", strings.Join(results, ", "), nils)
 	}
 	writeFormula(&b, cases)
 	b.WriteString(k.cutting(cases))
 	if k.out() != "nil" {
-		b.WriteString("\t\tr.publish()\n")
+		b.WriteString("\t\tr.setInplaceGradFn()\n")
 	}
 	b.WriteString("\t}\n\treturn\n}\n")
 	return b.String(), nil
@@ -512,7 +512,7 @@ func wanted(by []int, list string) string {
 	}
 	var wants []string
 	for _, at := range by {
-		wants = append(wants, fmt.Sprintf("r.wants(%d)", at))
+		wants = append(wants, fmt.Sprintf("r.needsGrad(%d)", at))
 	}
 	return strings.Join(wants, "||")
 }
@@ -524,7 +524,7 @@ func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string,
 			continue
 		}
 		i := slices.IndexFunc(k.f.params, func(p param) bool { return p.name == name })
-		save := map[string]string{tensorType: "save", tensorsType: "saveAll", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
+		save := map[string]string{tensorType: "saveOperand", tensorsType: "saveOperands", "[]ops.IndexItem": "saveIndex"}[k.f.params[i].typ]
 		if strings.Contains(k.op.Derivatives.Node, name+".number") { // PyTorch's has a form for numbers
 			save = "saveScalar"
 		}
@@ -556,13 +556,13 @@ func (k *compiler) finish(b *strings.Builder, results []string, operands []int) 
 	case len(results) == 0:
 		list = k.out()
 	case k.isView():
-		fmt.Fprintf(b, "\tif r.views(err, %s) {\n", list)
+		fmt.Fprintf(b, "\tif r.finishViews(err, %s) {\n", list)
 		return
 	case k.op.Tagged("maybe_view"):
 		fmt.Fprintf(b, "\tif r.mayView(err, %s, %s) {\n", self, list)
 		return
 	}
-	fmt.Fprintf(b, "\tif r.finish(err, %s) {\n", list)
+	fmt.Fprintf(b, "\tif r.setGradFns(err, %s) {\n", list)
 }
 
 // replay writes how a view is made again.
@@ -578,12 +578,12 @@ func (k *compiler) replay(b *strings.Builder, result string) {
 			fmt.Fprintf(b, "\t\t%s = copied(%s)\n", p.name, p.name)
 		}
 		if a.Name == "storage_offset" { // relative to self's offset, which its derivative keeps
-			base = strings.Replace(base, p.name, fmt.Sprintf("shifted(%s, %sOffset, base)", p.name, self), 1)
+			base = strings.Replace(base, p.name, fmt.Sprintf("shiftOffset(%s, %sOffset, base)", p.name, self), 1)
 		}
 	}
 	if k.f.results[0] == tensorsType {
-		fmt.Fprintf(b, "\t\tr.watchAll(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
+		fmt.Fprintf(b, "\t\tr.markViewList(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.%s(%s) }, %s...)\n", self, k.f.name, base, result)
 		return
 	}
-	fmt.Fprintf(b, "\t\tr.watch(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
+	fmt.Fprintf(b, "\t\tr.markViews(%s, func(c dispatch.Context, base *tensor.Tensor) ([]*tensor.Tensor, error) { return singleView(c.%s(%s)) }, %s)\n", self, k.f.name, base, result)
 }

@@ -184,7 +184,7 @@ func (k *compiler) name(name string) expression {
 			}
 			return plain(fmt.Sprintf("s.grad(%d)", at), tensorType)
 		case name == "has_grad_"+r.Name:
-			return plain(fmt.Sprintf("s.has(%d)", at), "bool")
+			return plain(fmt.Sprintf("s.hasGrad(%d)", at), "bool")
 		case name == "result" && len(k.op.Returns) == 1, name == r.Name && len(k.op.Returns) > 1:
 			k.uses[resultName(k.op, at)] = true
 			return plain("s.saved("+resultName(k.op, at)+"_)", tensorType)
@@ -419,7 +419,7 @@ func (k *compiler) unary(op token.Token, x expression) expression {
 		}
 		return expression{"s.Neg(" + x.code + ")", tensorType, true}
 	case x.typ == scalarType:
-		return plain("arith('-', dtype.IntScalar(0), "+x.code+")", scalarType)
+		return plain("computeScalars('-', dtype.IntScalar(0), "+x.code+")", scalarType)
 	}
 	return plain("-"+x.code, x.typ)
 }
@@ -459,7 +459,7 @@ func (k *compiler) binary(op token.Token, x, y expression) expression {
 	case is(scalarType) && compares:
 		return plain(k.as(x, scalarType)+".Float() "+op.String()+" "+k.as(y, scalarType)+".Float()", "bool")
 	case is(scalarType):
-		return plain(fmt.Sprintf("arith('%s', %s, %s)", op, k.as(x, scalarType), k.as(y, scalarType)), scalarType)
+		return plain(fmt.Sprintf("computeScalars('%s', %s, %s)", op, k.as(x, scalarType), k.as(y, scalarType)), scalarType)
 	case slices.Contains(numeric, x.typ) && slices.Contains(numeric, y.typ):
 		typ := "int64"
 		if is("float64") || is(floatConst) {

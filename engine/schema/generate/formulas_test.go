@@ -42,7 +42,7 @@ func TestFormulas(t *testing.T) {
 		"exp(grad) * grad":                    "s.binary('*', s.Track(s.C.Exp(nil, s.grad(0))), s.grad(0), left)",
 		"grad.sum(self.sizes) * alpha":        "s.binary('*', s.release(1, s.Track(s.C.Sum(s.consume(s.take(0)), selfSizes, false))), s.number(alpha), left)",
 		"cond(alpha == 1, grad, grad * 0.5)":  "s.cond(alpha.Float() == dtype.IntScalar(1).Float(), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.binary('*', s.take(0), s.float(0.5), left) })",
-		"grad * (alpha - 1)":                  "s.binary('*', s.take(0), s.number((arith('-', alpha, dtype.IntScalar(1)))), left)",
+		"grad * (alpha - 1)":                  "s.binary('*', s.take(0), s.number((computeScalars('-', alpha, dtype.IntScalar(1)))), left)",
 		"cond(self.dim > 1, grad, grad)":      "s.cond((selfDim > 1), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.take(0) })",
 		"cond(dim == none && true, grad, -1)": "s.cond(dim==nil && true, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.int(-1) })",
 	} {
