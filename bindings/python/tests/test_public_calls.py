@@ -83,11 +83,11 @@ def test_calls_without_arguments(module):
 
 # Names with other values than PyTorch's, with the reason.
 OTHER_VALUES = {
-    "not determined: singular matrices, signs of singular vectors, memory that is not initialized": (
+    "not determined: singular matrices, signs of singular vectors, eigenvectors of equal eigenvalues, uninitialized memory": (
         "torch.svd torch.slogdet torch.logdet torch.pinverse torch.lobpcg torch.geqrf torch.linalg.svd torch.linalg.slogdet "
-        "torch.linalg.qr torch.linalg.polar torch.linalg.eigh torch.linalg.cond torch.linalg.cholesky_ex torch.nn.ConvTranspose1d "
-        "torch.nn.ConvTranspose3d torch.nn.attention.bias.causal_upper_left torch.nn.attention.bias.causal_lower_right torch.from_file "
-        "torch.utils.get_cpp_backtrace"
+        "torch.linalg.qr torch.linalg.polar torch.linalg.eig torch.linalg.eigh torch.linalg.cond torch.linalg.cholesky_ex "
+        "torch.nn.ConvTranspose1d torch.nn.ConvTranspose3d torch.nn.attention.bias.causal_upper_left "
+        "torch.nn.attention.bias.causal_lower_right torch.from_file torch.utils.get_cpp_backtrace"
     ),
     "arguments of other types than documented, which raise or are stored": (
         "torch.nn.functional.lp_pool1d torch.nn.functional.lp_pool2d torch.nn.Unflatten torch.accelerator.device_index "
