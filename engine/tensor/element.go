@@ -60,9 +60,9 @@ func Get(p unsafe.Pointer, d dtype.DType) dtype.Scalar {
 	return dtype.ComplexScalar(complex(toFloat(d, parts[0]), toFloat(d, parts[1])))
 }
 
-// truncate returns the conversion of a float to an integer that casts use: towards zero, the most negative integer when the value is not finite or
+// truncateToInt converts a float to an integer as casts do: towards zero, and to the most negative integer if the value is not finite or
 // does not fit.
-func truncate(s dtype.Scalar) int64 {
+func truncateToInt(s dtype.Scalar) int64 {
 	if s.Kind == dtype.KindBool || s.IsInteger() {
 		return s.I
 	}
@@ -89,18 +89,18 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 	case dtype.Bool:
 		*(*bool)(p) = s.Bool()
 	case dtype.Uint8, dtype.Int8:
-		*(*uint8)(p) = uint8(truncate(s))
+		*(*uint8)(p) = uint8(truncateToInt(s))
 	case dtype.Int16, dtype.Uint16:
-		*(*int16)(p) = int16(truncate(s))
+		*(*int16)(p) = int16(truncateToInt(s))
 	case dtype.Int32, dtype.Uint32:
-		*(*int32)(p) = int32(truncate(s))
+		*(*int32)(p) = int32(truncateToInt(s))
 	case dtype.Int64:
-		*(*int64)(p) = truncate(s)
+		*(*int64)(p) = truncateToInt(s)
 	case dtype.Uint64:
 		if s.F >= 1<<63 {
-			*(*uint64)(p) = uint64(truncate(dtype.FloatScalar(s.F-1<<63))) ^ 1<<63
+			*(*uint64)(p) = uint64(truncateToInt(dtype.FloatScalar(s.F-1<<63))) ^ 1<<63
 		} else {
-			*(*int64)(p) = truncate(s)
+			*(*int64)(p) = truncateToInt(s)
 		}
 	case dtype.Float16, dtype.BFloat16:
 		*(*uint16)(p) = fromFloat(d, s.Float())

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Keys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/dispatch), and a call on the tensor passes through the code for
-// the key before it reaches the kernel. Plain tensors have none.
+// Keys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/dispatch), and a call on the tensor passes
+// through the code for the key before it reaches the kernel. Plain tensors have none.
 type Keys uint16
 
 // The keys, in the order in which the dispatcher handles them. Wrapped tensors come first, whatever tensors they wrap. Operators on sparse tensors
@@ -78,8 +78,8 @@ type Node interface {
 	Name() string // of the call
 }
 
-// History returns the autograd metadata of the tensor, or nil. For a sparse tensor it is that of its values, and for a wrapped one that of all batch
-// elements.
+// History returns the autograd metadata of the tensor, or nil. For a sparse tensor it is that of its values, and for a wrapped one that of
+// all batch elements.
 func (t *Tensor) History() History {
 	if t.kind.state == nil {
 		return t.kind.history
@@ -87,8 +87,8 @@ func (t *Tensor) History() History {
 	return t.Behind().kind.history
 }
 
-// SetHistory replaces the autograd metadata of the tensor, and takes ownership of the reference. With nil, the tensor has neither metadata nor the
-// dispatch key.
+// SetHistory replaces the autograd metadata of the tensor, and takes ownership of the reference. With nil, the tensor has neither metadata
+// nor the dispatch key.
 func (t *Tensor) SetHistory(h History) {
 	if b := t.Behind(); b != t {
 		b.SetHistory(h)
@@ -129,10 +129,12 @@ func (t *Tensor) SlopeWanted() bool {
 	return w.Value.SlopeWanted() || w.Tangent != nil && w.Tangent.SlopeWanted()
 }
 
-// SetDetached marks a result of detach(): it is not a view, and it and its views have different autograd metadata from other tensors over its memory.
-func (t *Tensor) SetDetached() { t.kind.detached, t.kind.viewing = detaches.Add(1), false }
+// SetDetached marks a result of detach(): it is not a view, and it and its views have different autograd metadata from other tensors over
+// its memory.
+func (t *Tensor) SetDetached() { t.kind.detached, t.kind.viewing = detachCount.Add(1), false }
 
-var detaches atomic.Uint64
+// detachCount is the number of calls of detach().
+var detachCount atomic.Uint64
 
 // Detached returns the number of the detach() that returned the tensor or its base, or 0 for none.
 func (t *Tensor) Detached() uint64 { return t.kind.detached }
@@ -171,23 +173,23 @@ func (t *Tensor) Plain() *Tensor {
 // State returns the data of the tensor's dispatch keys.
 func (t *Tensor) State() any { return t.kind.state }
 
-// share adds references to the metadata for an alias of the tensor.
-func (k *kind) share() {
+// retainAll adds references to the metadata for an alias of the tensor.
+func (k *metadata) retainAll() {
 	if k.history != nil {
 		k.history.Retain()
 	}
 	switch s := k.state.(type) {
 	case *Parts:
-		k.state = s.share()
+		k.state = s.alias()
 	case *Wrapped:
-		k.state = s.share()
+		k.state = s.alias()
 	}
 }
 
-// leave releases the metadata of a tensor that is being released.
-func (t *Tensor) leave() {
+// releaseMetadata releases the metadata of a tensor that is being released.
+func (t *Tensor) releaseMetadata() {
 	if t.Parts() != nil {
-		t.leaveParts()
+		t.releaseParts()
 	}
 	if w := t.Wrapped(); w != nil {
 		t.kind.state = nil
@@ -201,8 +203,8 @@ func (t *Tensor) leave() {
 	}
 }
 
-// kind holds the metadata of a tensor other than its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
-type kind struct {
+// metadata holds the data of a tensor other than its storage, dtype and geometry. A recycled tensor gets new metadata in one assignment.
+type metadata struct {
 	layout   Layout
 	detached uint64        // the number of the detach() that returned it or its base
 	viewing  bool          // it was made as a view of another tensor

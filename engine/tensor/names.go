@@ -10,8 +10,8 @@ import (
 
 // Names of dimensions are lists with "" for an unnamed dimension. Lists are immutable once a tensor has them, so that aliases share them.
 
-// SetNames returns the tensor names of its dimensions, "" for one without; a list without any name, and nil, leave it unnamed. The list is the
-// tensor's from now on, and its aliases'.
+// SetNames returns the tensor names of its dimensions, "" for one without; a list without any name, and nil, leave it unnamed. The list is
+// the tensor's from now on, and its aliases'.
 func (t *Tensor) SetNames(names []string) {
 	t.kind.names, t.kind.keys = nil, t.kind.keys&^Named
 	if len(names) == len(t.sizes) && slices.ContainsFunc(names, func(name string) bool { return name != "" }) {
@@ -63,7 +63,7 @@ func NamesText(names []string) string {
 // CheckNames returns an error for names that are no identifiers of ASCII letters, digits and underscores, and repeats.
 func CheckNames(op string, names []string) error {
 	for _, name := range names {
-		if !identifier(name) {
+		if !isIdentifier(name) {
 			if !utf8.ValidString(name) {
 				name = strings.ToValidUTF8(name, "?")
 			}
@@ -76,7 +76,8 @@ func CheckNames(op string, names []string) error {
 	return nil
 }
 
-func identifier(name string) bool {
+// isIdentifier reports whether a name consists of letters, digits and underscores, and does not begin with a digit.
+func isIdentifier(name string) bool {
 	for i, r := range name {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
 			return false

@@ -11,8 +11,8 @@ import (
 // parkedKept is the number of freed small tensors of each size that wait for reuse.
 const parkedKept = 256
 
-// pool keeps freed objects for reuse: the front one, which a program that makes and drops tensors by turns reaches without the
-// lock, and up to parkedKept others.
+// pool keeps freed objects for reuse: the front one, which a program that alternately creates and frees tensors reaches without the lock,
+// and up to parkedKept others.
 type pool[T any] struct {
 	front atomic.Pointer[T]
 	sync.Mutex
@@ -49,8 +49,8 @@ func (p *pool[T]) take() (x *T) {
 	return x
 }
 
-// all locks the pool and returns its objects, all of which are in free then.
-func (p *pool[T]) all() []*T {
+// lockAll locks the pool and returns its objects, all of which are in free then. The caller unlocks the pool.
+func (p *pool[T]) lockAll() []*T {
 	p.Lock()
 	if x := p.front.Swap(nil); x != nil {
 		p.free = append(p.free, x)
@@ -64,7 +64,7 @@ var (
 	parked          [storage.ParkClasses]pool[allocation]
 	parkedViews     pool[Tensor]
 	parkedExternals pool[external]
-	parkedWrappings pool[wrapping]
+	parkedWrappings pool[wrappedAllocation]
 )
 
 func init() { storage.AddParking(parking{}) }
@@ -84,7 +84,7 @@ func (t *Tensor) Recycle() {
 		return
 	}
 	if t.kind.keys != 0 {
-		t.leave()
+		t.releaseMetadata()
 	}
 	if t.storage != &f.own || !f.own.Park() {
 		if own := t.storage == &f.own; t.release() && own && f.wraps != nil {
@@ -92,13 +92,13 @@ func (t *Tensor) Recycle() {
 		}
 		return
 	}
-	t.storage, t.offset, t.kind = nil, 0, kind{}
+	t.storage, t.offset, t.kind = nil, 0, metadata{}
 	if !parked[f.own.Class()].put(f) {
 		f.own.Discard()
 	}
 }
 
-// takeParked finds a freed tensor whose block fits a contiguous tensor of nbytes on the CPU; nil when there is none.
+// takeParked returns a freed tensor whose block fits a contiguous tensor of nbytes on the CPU, or nil if there is none.
 func takeParked(nbytes int64, dev device.Device, strides []int64) *allocation {
 	if strides != nil || nbytes == 0 || nbytes > storage.ParkLimit || dev != device.Host {
 		return nil
@@ -110,7 +110,7 @@ func takeParked(nbytes int64, dev device.Device, strides []int64) *allocation {
 func (parking) Held() (storages, bytes int64) {
 	for i := range parked {
 		list := &parked[i]
-		for _, f := range list.all() {
+		for _, f := range list.lockAll() {
 			storages++
 			bytes += f.own.Capacity()
 		}
@@ -123,7 +123,7 @@ func (parking) Held() (storages, bytes int64) {
 func (parking) Empty() {
 	for i := range parked {
 		list := &parked[i]
-		for _, f := range list.all() {
+		for _, f := range list.lockAll() {
 			f.own.Discard()
 		}
 		list.free = nil
@@ -132,7 +132,7 @@ func (parking) Empty() {
 }
 
 func parkView(t *Tensor) {
-	t.kind, t.external = kind{}, nil
+	t.kind, t.external = metadata{}, nil
 	parkedViews.put(t)
 }
 
@@ -145,7 +145,7 @@ func takeView() *Tensor {
 }
 
 func parkExternal(g *external) {
-	g.kind, g.offset, g.owner = kind{}, 0, storage.External{}
+	g.kind, g.offset, g.owner = metadata{}, 0, storage.External{}
 	parkedExternals.put(g)
 }
 

@@ -29,17 +29,17 @@ type Parts struct {
 	Indices   []*Tensor // COO: a matrix with a column for each entry; else the compressed indices and the plain ones
 	Values    *Tensor
 	Coalesced bool // of COO: the entries are in row-major order, each place once
-	peers     *peers
+	peers     *peerList
 }
 
-// peers are the handles of one sparse tensor: Replace changes the parts of all of them.
-type peers struct {
+// peerList holds the handles of one sparse tensor: Replace changes the parts of all of them.
+type peerList struct {
 	sync.Mutex
 	all []*Tensor
 }
 
-// peering is held while a tensor gets its first peer.
-var peering sync.Mutex
+// firstPeerLock is held while a tensor gets its first peer.
+var firstPeerLock sync.Mutex
 
 // Peer returns another handle of a sparse tensor: an Alias whose parts change with those of t. Of other tensors it returns an Alias.
 func (t *Tensor) Peer() *Tensor {
@@ -58,10 +58,10 @@ func (t *Tensor) Peer() *Tensor {
 
 // startPeers makes t, whose parts are p, the first of its peers.
 func (p *Parts) startPeers(t *Tensor) {
-	peering.Lock()
-	defer peering.Unlock()
+	firstPeerLock.Lock()
+	defer firstPeerLock.Unlock()
 	if p.peers == nil {
-		p.peers = &peers{all: []*Tensor{t}}
+		p.peers = &peerList{all: []*Tensor{t}}
 	}
 }
 
@@ -71,16 +71,16 @@ func (t *Tensor) IsPeer(other *Tensor) bool {
 	return p != nil && q != nil && p.peers != nil && p.peers == q.peers
 }
 
-// handles returns the handles of t that change with it, t among them.
-func (t *Tensor) handles() []*Tensor {
+// peerHandles returns the handles of t that change with it, including t.
+func (t *Tensor) peerHandles() []*Tensor {
 	if s := t.Parts().peers; s != nil {
 		return s.all
 	}
 	return []*Tensor{t}
 }
 
-// leaveParts releases the parts of a tensor that is being released.
-func (t *Tensor) leaveParts() {
+// releaseParts releases the parts of a tensor that is being released.
+func (t *Tensor) releaseParts() {
 	p := t.Parts()
 	if s := p.peers; s != nil {
 		s.Lock()
@@ -101,7 +101,8 @@ func (t *Tensor) Parts() *Parts {
 	return p
 }
 
-func (p *Parts) share() *Parts {
+// alias returns parts with new references to the same tensors.
+func (p *Parts) alias() *Parts {
 	if s := p.peers; s != nil {
 		s.Lock()
 		defer s.Unlock()
@@ -132,7 +133,7 @@ func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.SetKeys(l.Keys(), p.share())
+	t.SetKeys(l.Keys(), p.alias())
 	return t, nil
 }
 
@@ -146,7 +147,7 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 		defer s.Unlock()
 	}
 	p.peers = nil
-	handles := t.handles()
+	handles := t.peerHandles()
 	for _, h := range handles {
 		h.changing.Add(1)
 		defer h.changing.Add(-1)
@@ -156,7 +157,7 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 			return err
 		}
 	}
-	if err := t.wrap(op, sizes); err != nil {
+	if err := t.setWrapperSizes(op, sizes); err != nil {
 		return err
 	}
 	for _, h := range handles {
@@ -165,10 +166,10 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 		h.contiguous = false
 		old := h.Parts()
 		defer old.release() // p may have the same tensors
-		made := p.share()
+		made := p.alias()
 		made.peers = old.peers
 		h.kind.state = made
-		made.Values.moved(true)
+		made.Values.notifyMoved(true)
 	}
 	return nil
 }
@@ -186,8 +187,8 @@ func (t *Tensor) replaceParts(op string, other *Tensor) error {
 	return t.Replace(op, other.sizes, p)
 }
 
-// CheckParts returns an error for a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse tensors sets
-// it.
+// CheckParts returns an error for a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse
+// tensors sets it.
 var CheckParts = func(op string, t *Tensor) error {
 	return status.NotImplementedf("%s: layout %v is not implemented", op, t.Layout())
 }

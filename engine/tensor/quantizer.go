@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Quantizer maps the integers of a quantized tensor to numbers: (integer - zero point) * scale. It is immutable once a tensor has it, so that aliases
-// share it.
+// Quantizer maps the integers of a quantized tensor to numbers: (integer - zero point) * scale. It is immutable once a tensor has it, so
+// that aliases share it.
 type Quantizer struct {
 	Scales []float64 // one, or one for each index along Axis
 	Zeros  []int64
@@ -60,7 +60,7 @@ func (t *Tensor) AsQuantized(op string, d dtype.DType, q *Quantizer) (*Tensor, e
 	if d.Stored() != t.dtype {
 		return nil, status.Runtimef("%s: a tensor of dtype %v stores %v, but got %v", op, d, d.Stored(), t.dtype)
 	}
-	if err := q.check(op, d, t.sizes); err != nil {
+	if err := q.checkFor(op, d, t.sizes); err != nil {
 		return nil, err
 	}
 	a := t.Alias()
@@ -71,15 +71,15 @@ func (t *Tensor) AsQuantized(op string, d dtype.DType, q *Quantizer) (*Tensor, e
 
 // SetQuantizer returns a quantized tensor another quantizer.
 func (t *Tensor) SetQuantizer(op string, q *Quantizer) error {
-	if err := q.check(op, t.dtype, t.sizes); err != nil {
+	if err := q.checkFor(op, t.dtype, t.sizes); err != nil {
 		return err
 	}
 	t.kind.state = q
 	return nil
 }
 
-// check returns an error for a quantizer that tensors of a dtype and sizes cannot have.
-func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
+// checkFor returns an error for a quantizer that tensors of a dtype and sizes cannot have.
+func (q *Quantizer) checkFor(op string, d dtype.DType, sizes []int64) error {
 	if err := CheckQuantized(op, d); err != nil {
 		return err
 	}
@@ -87,12 +87,12 @@ func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
 	for i, scale := range q.Scales {
 		// Kernels compute in float32: the scale and its reciprocal, which replaces a division, must be finite in it.
 		if s := float32(scale); !(s > 0) || math.IsInf(float64(s), 0) || math.IsInf(float64(1/s), 0) {
-			return status.Runtimef("%s: a scale must be positive, and it and its reciprocal must be finite in float32, but %s%v", op, q.place(i), scale)
+			return status.Runtimef("%s: a scale must be positive, and it and its reciprocal must be finite in float32, but %s%v", op, q.channelPrefix(i), scale)
 		}
 	}
 	for i, zero := range q.Zeros {
 		if zero < lo || zero > hi {
-			return status.Runtimef("%s: a zero point of %v must be in [%d, %d], but %s%d", op, d, lo, hi, q.place(i), zero)
+			return status.Runtimef("%s: a zero point of %v must be in [%d, %d], but %s%d", op, d, lo, hi, q.channelPrefix(i), zero)
 		}
 	}
 	switch {
@@ -116,8 +116,8 @@ func CheckQuantized(op string, d dtype.DType) error {
 	return nil
 }
 
-// place returns the start of an error about channel i.
-func (q *Quantizer) place(i int) string {
+// channelPrefix returns the start of an error about channel i.
+func (q *Quantizer) channelPrefix(i int) string {
 	if !q.PerChannel() {
 		return "got "
 	}

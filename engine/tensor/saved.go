@@ -20,7 +20,8 @@ func (s *Saved) Save(t *Tensor) {
 	s.strides = append(s.inline[inlineDims:inlineDims], t.strides...)
 }
 
-// Restore returns the tensor its geometry back, and its storage its size. The operator has neither given it another storage nor another dtype.
+// Restore returns the tensor its geometry back, and its storage its size. The operator has neither given it another storage nor another
+// dtype.
 func (s *Saved) Restore() {
 	t := s.t
 	if !slices.Equal(t.sizes, s.sizes) || !slices.Equal(t.strides, s.strides) || t.offset != s.offset {

@@ -41,7 +41,7 @@ type Tensor struct {
 	reach      int64 // bytes of the storage up to the end of the last element; 0 without elements
 	device     device.Device
 	dtype      dtype.DType
-	kind       kind
+	kind       metadata
 	contiguous bool
 	changing   atomic.Int32 // started changes of the geometry, at most one of which succeeds: no call may begin to use it
 	allocation *allocation  // the allocation that the tensor is part of, if any
@@ -53,10 +53,10 @@ type Tensor struct {
 type allocation struct {
 	Tensor
 	own   storage.Storage
-	wraps *wrapping // that the allocation is part of, if any
+	wraps *wrappedAllocation // that the allocation is part of, if any
 }
 
-// setGeometry returns t sizes and strides, in its own memory when they fit. Strides that are nil are row-major.
+// setGeometry sets the sizes and strides of t, in its own memory when they fit. Strides that are nil are row-major.
 func (t *Tensor) setGeometry(sizes, strides []int64) {
 	n := len(sizes)
 	if n <= inlineDims {
@@ -82,21 +82,22 @@ func (t *Tensor) setGeometry(sizes, strides []int64) {
 
 // Empty creates a contiguous tensor of arbitrary values.
 func Empty(op string, sizes []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
-	return create(op, sizes, nil, d, dev, false)
+	return createStrided(op, sizes, nil, d, dev, false)
 }
 
 // Zeros creates a contiguous tensor of zeros.
 func Zeros(op string, sizes []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
-	return create(op, sizes, nil, d, dev, true)
+	return createStrided(op, sizes, nil, d, dev, true)
 }
 
-// EmptyStrided creates a tensor with the given strides, which must not be negative, over a storage just large enough; nil are those of a contiguous
-// one.
+// EmptyStrided creates a tensor with the given strides, which must not be negative, over a storage just large enough; nil are those of a
+// contiguous one.
 func EmptyStrided(op string, sizes, strides []int64, d dtype.DType, dev device.Device) (*Tensor, error) {
-	return create(op, sizes, strides, d, dev, false)
+	return createStrided(op, sizes, strides, d, dev, false)
 }
 
-func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device, zero bool) (*Tensor, error) {
+// createStrided creates a tensor with the given strides; nil are those of a contiguous one.
+func createStrided(op string, sizes, strides []int64, d dtype.DType, dev device.Device, zero bool) (*Tensor, error) {
 	numel, err := shape.Numel(op, sizes)
 	if err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	}
 	reach := numel
 	if strides != nil {
-		if reach, err = extent(op, sizes, strides, d); err != nil {
+		if reach, err = countElements(op, sizes, strides, d); err != nil {
 			return nil, err
 		}
 	}
@@ -140,8 +141,8 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 	return t, nil
 }
 
-// extent returns how many elements a storage needs for a geometry that begins at its first one.
-func extent(op string, sizes, strides []int64, d dtype.DType) (int64, error) {
+// countElements returns how many elements a storage needs for a geometry that begins at its first one.
+func countElements(op string, sizes, strides []int64, d dtype.DType) (int64, error) {
 	if len(strides) != len(sizes) {
 		return 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, sizes, strides)
 	}
@@ -175,23 +176,23 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	return t, nil
 }
 
-// Wrapper returns a tensor on dev with sizes and without elements, for tensor kinds that keep their elements in the state of their dispatch key. Its
-// strides are 0, over a storage of zero bytes.
+// Wrapper returns a tensor on dev with sizes and without elements, for tensor kinds that keep their elements in the state of their dispatch
+// key. Its strides are 0, over a storage of zero bytes.
 func Wrapper(op string, sizes []int64, d dtype.DType, dev device.Device, l Layout) (*Tensor, error) {
 	t, err := Empty(op, nil, d, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
 	}
 	t.device, t.kind.layout = dev, l
-	if err := t.wrap(op, sizes); err != nil {
+	if err := t.setWrapperSizes(op, sizes); err != nil {
 		t.Release()
 		return nil, err
 	}
 	return t, nil
 }
 
-// wrap returns a wrapper sizes.
-func (t *Tensor) wrap(op string, sizes []int64) error {
+// setWrapperSizes sets the sizes of a tensor without elements, with strides of 0.
+func (t *Tensor) setWrapperSizes(op string, sizes []int64) error {
 	strides := make([]int64, len(sizes))
 	numel, reach, err := checkGeometry(op, t.storage, t.dtype, sizes, strides, 0)
 	if err != nil {
@@ -226,8 +227,8 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	return t, nil
 }
 
-// checkGeometry proves that a geometry stays inside a storage, and reports how many elements it has and how many bytes of the storage it reaches
-// into. The lists in its messages are copies, so that a caller's lists may live on the stack.
+// checkGeometry checks that a geometry stays inside a storage, and returns its number of elements and the number of bytes of the storage
+// up to its end. The lists in its messages are copies, so that a caller's lists may be on the stack.
 func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (numel, reach int64, err error) {
 	if len(sizes) != len(strides) {
 		return 0, 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, slices.Clone(sizes), slices.Clone(strides))
@@ -277,8 +278,8 @@ func (t *Tensor) ViewAs(op string, d dtype.DType, sizes, strides []int64, offset
 // UsedElsewhere reports whether a call on another thread uses a tensor. The layer that accepts calls sets it.
 var UsedElsewhere = func(*Tensor) bool { return false }
 
-// UsedByOthers reports whether another running call uses a tensor that contains t: a call on another thread, or one that runs the present call in a
-// hook. The layer that accepts calls sets it.
+// UsedByOthers reports whether another running call uses a tensor that contains t: a call on another thread, or one that runs the present
+// call in a hook. The layer that accepts calls sets it.
 var UsedByOthers = func(*Tensor) bool { return false }
 
 // checkUnused returns an error if another running call uses t, whose parts, values or tangent the present call is about to release.
@@ -292,13 +293,13 @@ func (t *Tensor) checkUnused(op, change string) error {
 // Busy reports whether the tensor's geometry is being changed, or the bytes of its storage moved.
 func (t *Tensor) Busy() bool { return t.changing.Load() != 0 || t.storage.Moving() }
 
-// Ready reports whether a call can begin to use the tensor: it is not busy, and its storage, which can be made smaller under its tensors, still has
-// all bytes that it reaches.
+// Ready reports whether a call can begin to use the tensor: it is not busy, and its storage, which can be made smaller under its tensors,
+// still has all bytes that it reaches.
 func (t *Tensor) Ready() bool { return !t.Busy() && t.reach <= t.storage.Nbytes() }
 
 // Unready returns the error of op, which needs the tensor and finds it not ready.
 func (t *Tensor) Unready(op string) error {
-	if l, ok := t.kind.state.(lost); ok {
+	if l, ok := t.kind.state.(lostState); ok {
 		return status.Forkedf("%s: the tensor of sizes %v was made before fork() and %s", op, t.Sizes(), string(l))
 	}
 	if have := t.storage.Nbytes(); t.reach <= have {
@@ -313,11 +314,11 @@ func (t *Tensor) Reach() int64 { return t.reach }
 
 // Set makes t a view of s with a new geometry, giving up the old storage. Nothing changes on an error.
 func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) error {
-	return t.set(op, s, d, sizes, strides, offset, true)
+	return t.setView(op, s, d, sizes, strides, offset, true)
 }
 
-// set is Set. It notifies the autograd metadata, of a write if written is set.
-func (t *Tensor) set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64, written bool) error {
+// setView is Set. It notifies the autograd metadata, of a write if written is set.
+func (t *Tensor) setView(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64, written bool) error {
 	numel, reach, err := checkGeometry(op, s, d, sizes, strides, offset)
 	if err != nil {
 		return err
@@ -327,16 +328,17 @@ func (t *Tensor) set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	if UsedElsewhere(t) {
 		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait until that call returns", op, t.sizes)
 	}
-	t.move(s, d, sizes, strides, offset, numel, reach)
+	t.moveTo(s, d, sizes, strides, offset, numel, reach)
 	t.kind.wrapped, t.kind.fixed = false, false // a scalar stays one as long as its shape and storage are not replaced
 	if names := t.Names(); len(names) != len(sizes) {
 		t.SetNames(nil)
 	}
-	t.moved(written)
+	t.notifyMoved(written)
 	return nil
 }
 
-func (t *Tensor) move(s *storage.Storage, d dtype.DType, sizes, strides []int64, offset, numel, reach int64) {
+// moveTo makes t a view of s with a checked geometry, and releases its former storage.
+func (t *Tensor) moveTo(s *storage.Storage, d dtype.DType, sizes, strides []int64, offset, numel, reach int64) {
 	sizes, strides = slices.Clone(sizes), slices.Clone(strides)
 	if s != t.storage {
 		t.device = s.Device()
@@ -347,7 +349,8 @@ func (t *Tensor) move(s *storage.Storage, d dtype.DType, sizes, strides []int64,
 	t.setGeometry(sizes, strides)
 }
 
-func (t *Tensor) moved(written bool) {
+// notifyMoved notifies the autograd metadata of a new storage or geometry.
+func (t *Tensor) notifyMoved(written bool) {
 	if h := t.kind.history; h != nil {
 		h.Moved(t, written)
 	}
@@ -355,12 +358,13 @@ func (t *Tensor) moved(written bool) {
 
 // Follow updates an alias of t, which autograd keeps, to the new storage and geometry of t.
 func (t *Tensor) Follow(now *Tensor) {
-	t.move(now.storage, now.dtype, now.sizes, now.strides, now.offset, now.numel, now.reach)
+	t.moveTo(now.storage, now.dtype, now.sizes, now.strides, now.offset, now.numel, now.reach)
 }
 
-// Become replaces t by other, which must be of the same kind. t keeps its autograd metadata, and its names if they fit. On an error, nothing changes.
+// Become replaces t by other, which must be of the same kind. t keeps its autograd metadata, and its names if they fit. On an error,
+// nothing changes.
 func (t *Tensor) Become(op string, other *Tensor) error {
-	if a, b := t.what(), other.what(); a != b || (t.kind.keys^other.kind.keys)&(Extension1|Extension2) != 0 {
+	if a, b := t.kindName(), other.kindName(); a != b || (t.kind.keys^other.kind.keys)&(Extension1|Extension2) != 0 {
 		return status.Runtimef("%s: a %s tensor cannot be set to a %s one; convert that first", op, a, b)
 	}
 	if (t.kind.keys|other.kind.keys)&Transformed != 0 {
@@ -371,7 +375,7 @@ func (t *Tensor) Become(op string, other *Tensor) error {
 	if other.Parts() != nil {
 		return t.replaceParts(op, other)
 	}
-	if err := t.set(op, other.storage, other.dtype, other.sizes, other.strides, other.offset, false); err != nil {
+	if err := t.setView(op, other.storage, other.dtype, other.sizes, other.strides, other.offset, false); err != nil {
 		return err
 	}
 	t.kind.state = other.kind.state
@@ -379,8 +383,8 @@ func (t *Tensor) Become(op string, other *Tensor) error {
 	return nil
 }
 
-// what returns the name of t's kind for errors.
-func (t *Tensor) what() string {
+// kindName returns the name of t's kind for errors.
+func (t *Tensor) kindName() string {
 	if t.kind.keys&Quantized != 0 {
 		return "quantized"
 	}
@@ -399,7 +403,7 @@ func (t *Tensor) Resize(op string, sizes []int64) error {
 
 // ResizeStrided is Resize to given strides.
 func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
-	need, err := t.needs(op, sizes, strides)
+	need, err := t.neededBytes(op, sizes, strides)
 	if err != nil {
 		return err
 	}
@@ -413,15 +417,15 @@ func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
 
 // CheckResize returns an error for sizes to which Resize cannot resize t.
 func (t *Tensor) CheckResize(op string, sizes []int64) error {
-	need, err := t.needs(op, sizes, shape.ContiguousStrides(sizes))
+	need, err := t.neededBytes(op, sizes, shape.ContiguousStrides(sizes))
 	if err != nil || need <= t.storage.Nbytes() {
 		return err
 	}
 	return t.storage.CheckResize(op, need)
 }
 
-// needs returns the number of bytes that the storage must have for a geometry.
-func (t *Tensor) needs(op string, sizes, strides []int64) (int64, error) {
+// neededBytes returns the number of bytes that the storage must have for a geometry.
+func (t *Tensor) neededBytes(op string, sizes, strides []int64) (int64, error) {
 	if _, err := shape.Numel(op, sizes); err != nil {
 		return 0, err
 	}
@@ -441,7 +445,7 @@ func (t *Tensor) Alias() *Tensor {
 	a.storage, a.dtype, a.offset, a.numel, a.reach = t.storage.Retain(), t.dtype, t.offset, t.numel, t.reach
 	a.kind, a.device = t.kind, t.device
 	if a.kind.keys != 0 {
-		a.kind.share()
+		a.kind.retainAll()
 	}
 	a.setGeometry(t.sizes, t.strides)
 	return a
@@ -490,7 +494,7 @@ func (t *Tensor) release() bool {
 	s := t.storage
 	t.storage = nil
 	if t.kind.keys != 0 {
-		t.leave()
+		t.releaseMetadata()
 	}
 	return s.Release()
 }

@@ -224,7 +224,8 @@ func TestRecycledTensorsAreWhereTheyAreMade(t *testing.T) {
 	}
 }
 
-// A wrapped tensor that is made in the memory of a recycled one shares nothing with aliases of that, nor with a tensor that has taken its state over.
+// A wrapped tensor that is made in the memory of a recycled one shares nothing with aliases of that, nor with a tensor that has taken its
+// state over.
 func TestRecycledWrappedTensorsShareNothing(t *testing.T) {
 	tensorOf := func(sizes ...int64) *tensor.Tensor {
 		x, err := tensor.Zeros("test", sizes, dtype.Float32, device.Host)

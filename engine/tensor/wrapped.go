@@ -35,8 +35,8 @@ func (l *Level) End() { l.over.Store(true) }
 // Over reports whether it has.
 func (l *Level) Over() bool { return l.over.Load() }
 
-// Wrapped is the state of a tensor wrapped at a transform level: in vmap all batch elements, in jvp the primal and the tangent. These can be wrapped
-// at an outer level.
+// Wrapped is the state of a tensor wrapped at a transform level: in vmap all batch elements, in jvp the primal and the tangent. These can
+// be wrapped at an outer level.
 type Wrapped struct {
 	Value   *Tensor // the examples, along its first dimension, or the primal
 	Tangent *Tensor // nil of a tensor that represents an example
@@ -89,8 +89,8 @@ func (t *Tensor) Dual() *Level {
 	return nil
 }
 
-// Behind returns the tensor with the elements and the autograd metadata of t: the values of a sparse tensor, and all batch elements or the primal of
-// a wrapped one.
+// Behind returns the tensor with the elements and the autograd metadata of t: the values of a sparse tensor, and all batch elements or the
+// primal of a wrapped one.
 func (t *Tensor) Behind() *Tensor {
 	switch s := t.kind.state.(type) {
 	case *Parts:
@@ -101,16 +101,18 @@ func (t *Tensor) Behind() *Tensor {
 	return t
 }
 
-// Holding returns the tensors over a storage that the application holds, and the wrapped tensors that contain such ones, and keeps them until the
-// call ends. The layer that accepts calls sets it.
+// Holding returns the tensors over a storage that the application holds, and the wrapped tensors that contain such ones, and keeps them
+// until the call ends. The layer that accepts calls sets it.
 var Holding = func(*storage.Storage) []*Tensor { return nil }
 
-// Each yields the tensors that t wraps by levels inside of one (by all levels for nil): itself, or all batch elements, or the primal and the tangent.
+// Each yields the tensors that t wraps by levels inside of one (by all levels for nil): itself, or all batch elements, or the primal and
+// the tangent.
 func (t *Tensor) Each(around *Level) iter.Seq[*Tensor] {
-	return func(yield func(*Tensor) bool) { t.each(around, yield) }
+	return func(yield func(*Tensor) bool) { t.yieldParts(around, yield) }
 }
 
-func (t *Tensor) each(around *Level, yield func(*Tensor) bool) bool {
+// yieldParts implements Each.
+func (t *Tensor) yieldParts(around *Level, yield func(*Tensor) bool) bool {
 	w := t.Wrapped()
 	switch {
 	case t == nil:
@@ -118,7 +120,7 @@ func (t *Tensor) each(around *Level, yield func(*Tensor) bool) bool {
 	case w == nil || around != nil && w.Level.Number <= around.Number:
 		return yield(t)
 	}
-	return w.Value.each(around, yield) && w.Tangent.each(around, yield)
+	return w.Value.yieldParts(around, yield) && w.Tangent.yieldParts(around, yield)
 }
 
 // Wrap creates a tensor that represents one of the examples along the first dimension of value, of which it has an alias.
@@ -126,34 +128,34 @@ func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	if value.Dim() == 0 || value.sizes[0] != l.Size {
 		return nil, status.Runtimef("%s: expected a first dimension of size %[3]d, the batch size, but got sizes %[2]v", op, value.sizes, l.Size)
 	}
-	if err := value.wrappable(op, "vmap"); err != nil {
+	if err := value.checkWrappable(op, "vmap"); err != nil {
 		return nil, err
 	}
-	return value.wrapper(op, value.sizes[1:], value.strides[1:], Wrapped{Value: value.Alias(), Level: l})
+	return value.newWrapper(op, value.sizes[1:], value.strides[1:], Wrapped{Value: value.Alias(), Level: l})
 }
 
 // WrapOwned is Wrap, but takes the caller's reference to value, also on an error.
 func WrapOwned(op string, value *Tensor, l *Level) (*Tensor, error) {
-	if value.Dim() == 0 || value.sizes[0] != l.Size || value.wrappable(op, "vmap") != nil {
+	if value.Dim() == 0 || value.sizes[0] != l.Size || value.checkWrappable(op, "vmap") != nil {
 		defer value.Release()
 		return Wrap(op, value, l)
 	}
-	return value.wrapper(op, value.sizes[1:], value.strides[1:], Wrapped{Value: value, Level: l})
+	return value.newWrapper(op, value.sizes[1:], value.strides[1:], Wrapped{Value: value, Level: l})
 }
 
-// Pair creates a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the memory of
-// another one have its still; it is nil for a tangent that is not known to be zeros.
+// Pair creates a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the
+// memory of another one have its still; it is nil for a tangent that is not known to be zeros.
 func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
-	if err := pairable(op, primal, tangent); err != nil {
+	if err := checkPair(op, primal, tangent); err != nil {
 		return nil, err
 	}
-	return primal.wrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal.Alias(), Tangent: tangent.Alias(), Still: still, Level: l})
+	return primal.newWrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal.Alias(), Tangent: tangent.Alias(), Still: still, Level: l})
 }
 
-// pairable returns an error for a primal and a tangent that cannot be paired.
-func pairable(op string, primal, tangent *Tensor) error {
+// checkPair returns an error for a primal and a tangent that cannot be paired.
+func checkPair(op string, primal, tangent *Tensor) error {
 	for _, t := range [...]*Tensor{primal, tangent} {
-		if err := t.wrappable(op, "forward differentiation"); err != nil {
+		if err := t.checkWrappable(op, "forward differentiation"); err != nil {
 			return err
 		}
 	}
@@ -170,15 +172,16 @@ func pairable(op string, primal, tangent *Tensor) error {
 
 // PairOwned is Pair, but takes the caller's references to primal and tangent, also on an error.
 func PairOwned(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
-	if err := pairable(op, primal, tangent); err != nil {
+	if err := checkPair(op, primal, tangent); err != nil {
 		primal.Release()
 		tangent.Release()
 		return nil, err
 	}
-	return primal.wrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
+	return primal.newWrapper(op, primal.sizes, primal.strides, Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
 }
 
-// BecomePair makes t itself a pair of its present value and a tangent. No other tensor may share its memory, since it would lack the tangent.
+// BecomePair makes t itself a pair of its present value and a tangent. No other tensor may share its memory, since it would lack the
+// tangent.
 func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	primal := t.Alias()
 	defer primal.Release()
@@ -192,9 +195,9 @@ func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 		pair.Release()
 		return err
 	}
-	t.leave()
-	t.move(pair.storage, t.dtype, t.sizes, t.strides, 0, pair.numel, pair.reach)
-	t.kind, pair.kind = pair.kind, kind{}
+	t.releaseMetadata()
+	t.moveTo(pair.storage, t.dtype, t.sizes, t.strides, 0, pair.numel, pair.reach)
+	t.kind, pair.kind = pair.kind, metadata{}
 	t.device = primal.device
 	pair.Release()
 	return nil
@@ -208,8 +211,8 @@ func (t *Tensor) BecomeWrapped(op string, other *Tensor) error {
 		return err
 	}
 	w := t.Wrapped()
-	t.kind.state = other.Wrapped().share()
-	t.move(other.storage, other.dtype, other.sizes, other.strides, 0, other.numel, other.reach)
+	t.kind.state = other.Wrapped().alias()
+	t.moveTo(other.storage, other.dtype, other.sizes, other.strides, 0, other.numel, other.reach)
 	t.device = other.device
 	w.Value.Release()
 	w.Tangent.Release()
@@ -231,7 +234,7 @@ func (t *Tensor) replaceTangent(op string, tangent *Tensor, still *Still) error 
 		return err
 	}
 	w := t.Wrapped()
-	t.kind.state = (&Wrapped{Value: w.Value, Tangent: tangent, Still: still, Level: w.Level, Fixed: w.Fixed}).share()
+	t.kind.state = (&Wrapped{Value: w.Value, Tangent: tangent, Still: still, Level: w.Level, Fixed: w.Fixed}).alias()
 	w.Value.Release()
 	w.Tangent.Release()
 	return nil
@@ -255,48 +258,49 @@ func (t *Tensor) Alone() bool {
 // AsZeroDim returns an alias that counts in promotion as a tensor without dimensions, which each of the examples in it is, at every level.
 func (t *Tensor) AsZeroDim() *Tensor {
 	a := t.Alias()
-	a.countsZeroDim()
+	a.markZeroDim()
 	return a
 }
 
-func (t *Tensor) countsZeroDim() {
+// markZeroDim makes a tensor, and those that it wraps, count in promotion as zero-dimensional.
+func (t *Tensor) markZeroDim() {
 	if t == nil {
 		return
 	}
 	t.kind.zeroDim = true
 	if w := t.Wrapped(); w != nil {
-		w.Value.countsZeroDim()
-		w.Tangent.countsZeroDim()
+		w.Value.markZeroDim()
+		w.Tangent.markZeroDim()
 	}
 }
 
-// wrappable returns an error for kinds of tensors that transforms have no wrappers of.
-func (t *Tensor) wrappable(op, transform string) error {
+// checkWrappable returns an error for kinds of tensors that transforms do not support.
+func (t *Tensor) checkWrappable(op, transform string) error {
 	switch {
 	case t.Parts() != nil, t.Quantizer() != nil:
-		return status.NotImplementedf("%s: %s is not implemented for %s tensors; convert with to_dense() or dequantize()", op, transform, t.what())
+		return status.NotImplementedf("%s: %s is not implemented for %s tensors; convert with to_dense() or dequantize()", op, transform, t.kindName())
 	case t.Names() != nil:
 		return status.NotImplementedf("%s: %s is not implemented for named tensors; use rename(None) to drop the names", op, transform)
 	}
 	return nil
 }
 
-// wrapping is a wrapped tensor allocated together with its state.
-type wrapping struct {
+// wrappedAllocation is a wrapped tensor allocated together with its state.
+type wrappedAllocation struct {
 	allocation
 	state Wrapped
 }
 
-// wrapper returns a tensor without elements that is on the device of t. It takes the references of w, also on an error.
-func (t *Tensor) wrapper(op string, sizes, strides []int64, w Wrapped) (*Tensor, error) {
+// newWrapper returns a tensor without elements that is on the device of t. It takes the references of w, also on an error.
+func (t *Tensor) newWrapper(op string, sizes, strides []int64, w Wrapped) (*Tensor, error) {
 	numel, err := shape.Numel(op, sizes)
 	reach := int64(0)
 	if err == nil {
-		reach, err = extent(op, sizes, strides, t.dtype)
+		reach, err = countElements(op, sizes, strides, t.dtype)
 	}
 	f := parkedWrappings.take()
 	if f == nil {
-		f = new(wrapping)
+		f = new(wrappedAllocation)
 		f.allocation.wraps, f.Tensor.allocation = f, &f.allocation
 	}
 	if err == nil {
@@ -317,13 +321,13 @@ func (t *Tensor) wrapper(op string, sizes, strides []int64, w Wrapped) (*Tensor,
 }
 
 // park keeps a released wrapped tensor for reuse.
-func (f *wrapping) park() {
-	f.state, f.kind = Wrapped{}, kind{}
+func (f *wrappedAllocation) park() {
+	f.state, f.kind = Wrapped{}, metadata{}
 	parkedWrappings.put(f)
 }
 
-// share returns w with new references.
-func (w *Wrapped) share() *Wrapped {
+// alias returns w with new references.
+func (w *Wrapped) alias() *Wrapped {
 	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level, Fixed: w.Fixed}
 	if w.Tangent != nil {
 		shared.Tangent = w.Tangent.Alias()
