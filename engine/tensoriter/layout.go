@@ -59,7 +59,7 @@ func Allocate(op string, sizes []int64, d dtype.DType, dev device.Device, inputs
 	return tensor.EmptyStrided(op, sizes, outputStrides(sizes, inputs), d, dev)
 }
 
-// outputStrides is nil for contiguous outputs.
+// outputStrides returns the strides of a new output, or nil for a contiguous one.
 func outputStrides(sizes []int64, inputs []*tensor.Tensor) []int64 {
 	if len(inputs) == 0 || len(sizes) < 2 {
 		return nil
@@ -74,7 +74,7 @@ func outputStrides(sizes []int64, inputs []*tensor.Tensor) []int64 {
 		return nil
 	}
 	if same {
-		if allFormat(inputs, shape.ChannelsLast) {
+		if allHaveFormat(inputs, shape.ChannelsLast) {
 			strides, _ := shape.FormatStrides("", sizes, shape.ChannelsLast)
 			return strides
 		}
@@ -95,7 +95,8 @@ func outputStrides(sizes []int64, inputs []*tensor.Tensor) []int64 {
 	return shape.PermutedStrides(sizes, order)
 }
 
-func allFormat(inputs []*tensor.Tensor, f shape.MemoryFormat) bool {
+// allHaveFormat reports whether all inputs have a memory format.
+func allHaveFormat(inputs []*tensor.Tensor, f shape.MemoryFormat) bool {
 	for _, t := range inputs {
 		if !t.IsFormat(f) {
 			return false

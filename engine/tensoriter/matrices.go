@@ -2,8 +2,8 @@ package tensoriter
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Leading returns the leading dimension of a matrix with the strides row and column, and whether it is stored transposed. ok is false if neither rows
-// nor columns are contiguous.
+// Leading returns the leading dimension of a matrix with the strides row and column, and whether it is stored transposed. ok is false if
+// neither rows nor columns are contiguous.
 func Leading(rows, columns, row, column int64) (ld int64, turned, ok bool) {
 	step := func(size, stride, adjacent int64) (int64, bool) {
 		if size == 1 {
@@ -24,8 +24,8 @@ func Leading(rows, columns, row, column int64) (ld int64, turned, ok bool) {
 	return 0, false, false
 }
 
-// Stored describes a matrix or a batch of matrices for BLAS: rows at a distance of Lead elements, which are the matrix's columns if it is stored
-// transposed, and Step elements from one matrix to the next.
+// Stored describes a matrix or a batch of matrices for BLAS: rows at a distance of Lead elements, which are the matrix's columns if it is
+// stored transposed, and Step elements from one matrix to the next.
 type Stored struct {
 	Data                       uintptr
 	Batch, Rows, Columns, Step int64

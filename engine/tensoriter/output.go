@@ -24,24 +24,24 @@ const (
 	InPlaceOrBeside                // anything, where all of an input element for element needs no copy
 )
 
-// Output is an operator's output: the caller's tensor or a new one. Open checks it before anything changes and sets To, the tensor to write. Done
-// returns the result, or releases a new tensor after an error.
+// Output is an operator's output: the caller's tensor or a new one. Open checks it before anything changes and sets To, the tensor to
+// write. Done returns the result, or releases a new tensor after an error.
 type Output struct {
-	Op       string
-	Name     string         // of the argument; empty for out
-	Out      *tensor.Tensor // the caller's; nil for a fresh one
-	Sizes    []int64
-	Strides  []int64     // of a fresh or resized one; nil are row-major
-	DType    dtype.DType // of the result
-	Device   device.Device
-	Exact    bool // Out has that dtype; otherwise one that results can be cast to
-	Sharing  Sharing
-	Fresh    bool        // Out is given any shape without a warning: nothing is computed of elements
-	RowMajor bool        // To is written from its first to its last byte, by a kernel that converts nothing:
-	Writes   dtype.DType // then, the dtype that it writes
-	To       *tensor.Tensor
-	resizes  bool // Out has another shape than the result
-	beside   bool // To is not the result yet
+	Op          string
+	Name        string         // of the argument; empty for out
+	Out         *tensor.Tensor // the caller's; nil for a fresh one
+	Sizes       []int64
+	Strides     []int64     // of a fresh or resized one; nil are row-major
+	DType       dtype.DType // of the result
+	Device      device.Device
+	Exact       bool // Out has that dtype; otherwise one that results can be cast to
+	Sharing     Sharing
+	Fresh       bool        // Out is given any shape without a warning: nothing is computed of elements
+	RowMajor    bool        // To is written from its first to its last byte, by a kernel that converts nothing:
+	Writes      dtype.DType // then, the dtype that it writes
+	To          *tensor.Tensor
+	resizes     bool // Out has another shape than the result
+	isTemporary bool // To is not the result yet
 }
 
 // Open checks Out, which may overlap inputs, and allocates or resizes To.
@@ -49,23 +49,23 @@ func (o *Output) Open(inputs ...*tensor.Tensor) error {
 	if err := o.Check(inputs...); err != nil {
 		return err
 	}
-	if err := o.warn(); err != nil {
+	if err := o.warnResized(); err != nil {
 		return err
 	}
-	return o.open(inputs)
+	return o.openTo(inputs)
 }
 
 // Broadcast opens the output of an elementwise operator on inputs: of their broadcast shape, on their device, with strides as PyTorch's
 // TensorIterator computes them. Out may be one of the inputs, unless Sharing says otherwise.
 func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
-	if err = o.broadcast(inputs); err != nil {
+	if err = o.broadcastInputs(inputs); err != nil {
 		return err
 	}
 	if o.Out != nil {
-		if err = o.warn(); err != nil {
+		if err = o.warnResized(); err != nil {
 			return err
 		}
-		return o.open(inputs)
+		return o.openTo(inputs)
 	}
 	// The result of open for its defaults, which speeds up small calls.
 	o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.DType, o.Device)
@@ -74,14 +74,14 @@ func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
 
 // BroadcastBoth is Broadcast for two results, which share no memory with each other.
 func BroadcastBoth(first, second *Output, inputs ...*tensor.Tensor) error {
-	if err := cmp.Or(first.broadcast(inputs), second.broadcast(inputs)); err != nil {
+	if err := cmp.Or(first.broadcastInputs(inputs), second.broadcastInputs(inputs)); err != nil {
 		return err
 	}
 	return openAll([]*Output{first, second}, inputs)
 }
 
-// broadcast finds shape, device and layout, and checks Out.
-func (o *Output) broadcast(inputs []*tensor.Tensor) (err error) {
+// broadcastInputs determines shape, device and layout of the result, and checks Out.
+func (o *Output) broadcastInputs(inputs []*tensor.Tensor) (err error) {
 	if o.Sizes, err = Shape(o.Op, inputs...); err != nil {
 		return err
 	}
@@ -116,20 +116,20 @@ func OpenAll(outputs []*Output, inputs ...*tensor.Tensor) error {
 func openAll(outputs []*Output, inputs []*tensor.Tensor) error {
 	for i, o := range outputs {
 		for _, other := range outputs[i+1:] {
-			if err := o.apart(other); err != nil {
+			if err := o.checkDisjoint(other); err != nil {
 				return err
 			}
 		}
 	}
 	for _, o := range outputs {
-		if err := o.warn(); err != nil {
+		if err := o.warnResized(); err != nil {
 			return err
 		}
 	}
 	for i, o := range outputs {
-		if err := o.open(inputs); err != nil {
+		if err := o.openTo(inputs); err != nil {
 			for _, opened := range outputs[:i] {
-				opened.drop()
+				opened.releaseTo()
 			}
 			return err
 		}
@@ -142,19 +142,19 @@ func (o *Output) CopyFrom(t *tensor.Tensor) error { return backend.Copy(o.Op, o.
 
 // Done returns the result, unless err is not nil.
 func (o *Output) Done(err error) (*tensor.Tensor, error) {
-	if err != nil || o.beside {
-		err = o.finish(err)
+	if err != nil || o.isTemporary {
+		err = o.finishResult(err)
 	}
 	return o.To, err
 }
 
-// finish is Done without its common case, which is inlined. On an error it clears To.
-func (o *Output) finish(err error) error {
+// finishResult is Done without its common case, which is inlined. On an error it clears To.
+func (o *Output) finishResult(err error) error {
 	if err == nil {
-		err = o.settle()
+		err = o.moveResult()
 	}
 	if err != nil {
-		o.drop()
+		o.releaseTo()
 	}
 	return err
 }
@@ -169,12 +169,12 @@ func DoneBoth(first, second *Output, err error) (*tensor.Tensor, *tensor.Tensor,
 func DoneAll(outputs []*Output, err error) error {
 	for _, o := range outputs {
 		if err == nil {
-			err = o.settle()
+			err = o.moveResult()
 		}
 	}
 	if err != nil {
 		for _, o := range outputs {
-			o.drop()
+			o.releaseTo()
 		}
 	}
 	return err
@@ -193,10 +193,10 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 		return err
 	}
 	if out.Parts() != nil {
-		return status.NotImplementedf("%s: %s has layout %v and cannot be written to; use a strided tensor", o.Op, o.name(), out.Layout())
+		return status.NotImplementedf("%s: %s has layout %v and cannot be written to; use a strided tensor", o.Op, o.argumentName(), out.Layout())
 	}
 	if out.Device() != o.Device {
-		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.name(), o.Device, out.Device())
+		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.argumentName(), o.Device, out.Device())
 	}
 	if err := o.checkShape(inputs); err != nil || o.Sharing >= Beside {
 		return err
@@ -204,8 +204,8 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	for _, in := range inputs {
 		switch {
 		case in.Storage() != out.Storage() || in == out && o.Sharing == InPlace:
-		case o.clashes(in):
-			return shares(o.Op)
+		case o.overwritesInput(in):
+			return overlapError(o.Op)
 		}
 	}
 	return nil
@@ -215,15 +215,16 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 func (o *Output) checkDType() error {
 	d := o.Out.DType()
 	if o.Exact && d != o.DType {
-		return status.Runtimef("%s: expected %s to have dtype %v, the result's, but got %v", o.Op, o.name(), o.DType, d)
+		return status.Runtimef("%s: expected %s to have dtype %v, the result's, but got %v", o.Op, o.argumentName(), o.DType, d)
 	}
 	if !dtype.CanCast(o.DType, d) {
-		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v of %s; use a tensor of dtype %v", o.Op, o.DType, d, o.name(), o.DType)
+		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v of %s; use a tensor of dtype %v", o.Op, o.DType, d, o.argumentName(), o.DType)
 	}
 	return nil
 }
 
-func (o *Output) name() string { return cmp.Or(o.Name, "out") }
+// argumentName returns the name of the argument for errors.
+func (o *Output) argumentName() string { return cmp.Or(o.Name, "out") }
 
 // checkShape returns an error for an Out that cannot be written in the result's shape.
 func (o *Output) checkShape(inputs []*tensor.Tensor) error {
@@ -239,17 +240,17 @@ func (o *Output) checkShape(inputs []*tensor.Tensor) error {
 	return o.Out.CheckResize(o.Op, o.Sizes)
 }
 
-// warn warns of an Out whose elements are about to be lost.
-func (o *Output) warn() error {
+// warnResized warns if Out has elements and will be resized.
+func (o *Output) warnResized() error {
 	if !o.resizes || o.Fresh || o.Out.Numel() == 0 {
 		return nil
 	}
 	return warning.OutResized.Of(o.Op, "%s with shape %v, which has elements, is resized to the result's shape %v; give one of that shape, or resize_(0) it first",
-		o.name(), o.Out.Sizes(), o.Sizes)
+		o.argumentName(), o.Out.Sizes(), o.Sizes)
 }
 
-// clashes reports whether writing to Out changes elements of an input that are still to be read.
-func (o *Output) clashes(in *tensor.Tensor) bool {
+// overwritesInput reports whether writing to Out changes elements of an input that are still to be read.
+func (o *Output) overwritesInput(in *tensor.Tensor) bool {
 	out := o.Out
 	if in.Storage() != out.Storage() {
 		return false
@@ -262,47 +263,47 @@ func (o *Output) clashes(in *tensor.Tensor) bool {
 		to.Sizes, to.Strides = o.Sizes, shape.ContiguousStrides(o.Sizes)
 	}
 	switch from := regionOf(in); {
-	case (o.Sharing == InPlace || o.Sharing == InPlaceOrBeside) && sameRegion(from, to):
+	case (o.Sharing == InPlace || o.Sharing == InPlaceOrBeside) && isSameRegion(from, to):
 		return false
 	case in == out && o.Sharing == Apart:
 		return true
 	default:
-		return overlap(from, to)
+		return regionsOverlap(from, to)
 	}
 }
 
-// apart returns an error for two outputs that share elements.
-func (o *Output) apart(other *Output) error {
+// checkDisjoint returns an error for two outputs that share elements.
+func (o *Output) checkDisjoint(other *Output) error {
 	if o.Out == nil || other.Out == nil {
 		return nil
 	}
 	beside := *other
 	beside.Sharing = Apart
-	if o.Out == other.Out || o.Out.Storage() == other.Out.Storage() && (o.resizes || beside.clashes(o.Out)) {
+	if o.Out == other.Out || o.Out.Storage() == other.Out.Storage() && (o.resizes || beside.overwritesInput(o.Out)) {
 		return status.Runtimef("%s: unsupported operation: the outputs share memory; use outputs in separate memory", o.Op)
 	}
 	return nil
 }
 
-// open makes To.
-func (o *Output) open(inputs []*tensor.Tensor) (err error) {
+// openTo sets To: Out, or a new tensor.
+func (o *Output) openTo(inputs []*tensor.Tensor) (err error) {
 	switch {
 	case o.Out == nil && !o.RowMajor:
 		o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.DType, o.Device)
-	case o.Out == nil || !o.direct(inputs):
-		o.beside = o.Out != nil || o.Writes != o.DType
-		o.To, err = tensor.Empty(o.Op, o.Sizes, o.written(), o.Device)
+	case o.Out == nil || !o.canWriteOut(inputs):
+		o.isTemporary = o.Out != nil || o.Writes != o.DType
+		o.To, err = tensor.Empty(o.Op, o.Sizes, o.temporaryDType(), o.Device)
 	default:
 		o.To = o.Out
 		if o.resizes {
-			err = o.resize()
+			err = o.resizeOut()
 		}
 	}
 	return err
 }
 
-// resize resizes Out to the result's shape, with the layout that a new result would have.
-func (o *Output) resize() error {
+// resizeOut resizes Out to the result's shape, with the layout that a new result would have.
+func (o *Output) resizeOut() error {
 	err := o.Out.Resize(o.Op, o.Sizes)
 	if err == nil && o.Strides != nil {
 		err = o.Out.SetGeometry(o.Op, o.Sizes, o.Strides, o.Out.Offset())
@@ -310,31 +311,31 @@ func (o *Output) resize() error {
 	return err
 }
 
-// written returns the dtype of a To that is not Out.
-func (o *Output) written() dtype.DType {
+// temporaryDType returns the dtype of a To that is not Out.
+func (o *Output) temporaryDType() dtype.DType {
 	if o.RowMajor {
 		return o.Writes
 	}
 	return o.DType
 }
 
-// direct reports whether Out itself can be written while the inputs are read. A device may report an error after a launch, and an Out of another
-// shape must then be unchanged: it is resized once there is a result.
-func (o *Output) direct(inputs []*tensor.Tensor) bool {
+// canWriteOut reports whether Out itself can be written while the inputs are read. A device may report an error after a launch, and an Out
+// of another shape must then be unchanged: it is resized once there is a result.
+func (o *Output) canWriteOut(inputs []*tensor.Tensor) bool {
 	if o.resizes && o.Device.Type != device.CPU && backend.Known(o.Out) {
 		return false
 	}
 	if o.RowMajor && (o.Out.DType() != o.Writes || !o.resizes && !o.Out.IsContiguous()) {
 		return false
 	}
-	return o.Sharing < Beside || !slices.ContainsFunc(inputs, o.clashes)
+	return o.Sharing < Beside || !slices.ContainsFunc(inputs, o.overwritesInput)
 }
 
-// settle moves a result in a temporary to Out, or to a new tensor of the result's dtype.
-func (o *Output) settle() error {
+// moveResult moves a result in a temporary to Out, or to a new tensor of the result's dtype.
+func (o *Output) moveResult() error {
 	to := o.Out
 	switch {
-	case !o.beside:
+	case !o.isTemporary:
 		return nil
 	case to == nil:
 		var err error
@@ -342,10 +343,10 @@ func (o *Output) settle() error {
 			return err
 		}
 	case o.resizes:
-		if err := o.cast(); err != nil {
+		if err := o.castTemporary(); err != nil {
 			return err
 		}
-		if err := o.resize(); err != nil {
+		if err := o.resizeOut(); err != nil {
 			return err
 		}
 	}
@@ -360,13 +361,14 @@ func (o *Output) moveTo(to *tensor.Tensor) error {
 		}
 		return err
 	}
-	o.drop()
+	o.releaseTo()
 	o.To = to
 	return nil
 }
 
-// cast converts To to the dtype of Out on the device, before Out is resized: the device may not support the cast, and Out must then be unchanged.
-func (o *Output) cast() error {
+// castTemporary converts To to the dtype of Out on the device, before Out is resized: the device may not support the cast, and Out must
+// then be unchanged.
+func (o *Output) castTemporary() error {
 	if o.Device.Type == device.CPU || o.To.DType() == o.Out.DType() {
 		return nil
 	}
@@ -377,8 +379,8 @@ func (o *Output) cast() error {
 	return o.moveTo(to)
 }
 
-// drop releases To unless it is Out, and clears it.
-func (o *Output) drop() {
+// releaseTo releases To unless it is Out, and clears it.
+func (o *Output) releaseTo() {
 	if o.To != nil && o.To != o.Out {
 		o.To.Release()
 	}

@@ -12,28 +12,29 @@ import (
 // exactLimit bounds the elements that an exact overlap check visits; beyond it, doubtful cases count as overlapping.
 const exactLimit = 1 << 26
 
-// region is the part of a storage that a tensor has, or would have.
+// region is the part of a storage that a tensor covers, or would cover.
 type region struct {
 	shape.Geometry
-	item int64 // bytes of an element
+	itemSize int64 // bytes of an element
 }
 
 func regionOf(t *tensor.Tensor) region {
 	return region{shape.Geometry{Sizes: t.Sizes(), Strides: t.Strides(), Offset: t.Offset()}, t.DType().Size()}
 }
 
-// sameRegion reports whether two regions of a storage are the same, element for element.
-func sameRegion(a, b region) bool {
-	return a.Offset == b.Offset && a.item == b.item && slices.Equal(a.Sizes, b.Sizes) &&
+// isSameRegion reports whether two regions of a storage are the same, element for element.
+func isSameRegion(a, b region) bool {
+	return a.Offset == b.Offset && a.itemSize == b.itemSize && slices.Equal(a.Sizes, b.Sizes) &&
 		(slices.Equal(a.Strides, b.Strides) || shape.IsContiguous(a.Sizes, a.Strides) && shape.IsContiguous(b.Sizes, b.Strides))
 }
 
 // SameView reports whether two tensors are element for element the same memory.
 func SameView(a, b *tensor.Tensor) bool {
-	return a.Storage() == b.Storage() && sameRegion(regionOf(a), regionOf(b))
+	return a.Storage() == b.Storage() && isSameRegion(regionOf(a), regionOf(b))
 }
 
-// Nested reports whether the strides of t alone show that no two indices reach the same memory: each steps over all that smaller ones reach.
+// Nested reports whether the strides of t alone show that no two indices reach the same memory: each steps over all that smaller ones
+// reach.
 func Nested(t *tensor.Tensor) bool {
 	if t.IsContiguous() || t.Numel() < 2 || shape.IsDense(t.Sizes(), t.Strides()) {
 		return true
@@ -68,7 +69,7 @@ func SelfOverlaps(t *tensor.Tensor) bool {
 	}
 	seen := make(map[int64]struct{})
 	repeated := false
-	return !visit(regionOf(t), func(at int64) bool {
+	return !visitElements(regionOf(t), func(at int64) bool {
 		_, repeated = seen[at]
 		seen[at] = struct{}{}
 		return !repeated
@@ -79,29 +80,31 @@ func SelfOverlaps(t *tensor.Tensor) bool {
 func Disjoint(op string, out *tensor.Tensor, inputs ...*tensor.Tensor) error {
 	for _, t := range inputs {
 		if t != nil && t.Storage() == out.Storage() && Overlaps(out, t) {
-			return shares(op)
+			return overlapError(op)
 		}
 	}
 	return nil
 }
 
-func shares(op string) error {
+// overlapError returns the error of an output that overlaps an input.
+func overlapError(op string) error {
 	return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
 }
 
 // Overlaps reports whether any byte is shared by both tensors, which have one storage.
-func Overlaps(a, b *tensor.Tensor) bool { return overlap(regionOf(a), regionOf(b)) }
+func Overlaps(a, b *tensor.Tensor) bool { return regionsOverlap(regionOf(a), regionOf(b)) }
 
-func overlap(a, b region) bool {
-	alo, ahi := a.bytes()
-	blo, bhi := b.bytes()
+// regionsOverlap reports whether two regions of one storage have a byte in common.
+func regionsOverlap(a, b region) bool {
+	alo, ahi := a.byteRange()
+	blo, bhi := b.byteRange()
 	if ahi <= blo || bhi <= alo || alo == ahi || blo == bhi {
 		return false
 	}
 	if shape.IsDense(a.Sizes, a.Strides) && shape.IsDense(b.Sizes, b.Strides) {
 		return true
 	}
-	if apart(a, b) {
+	if disjointByStrides(a, b) {
 		return false
 	}
 	lo := max(alo, blo)
@@ -111,8 +114,8 @@ func overlap(a, b region) bool {
 	}
 	used := make([]bool, n)
 	mark := func(r region, touch func(at int64) bool) bool {
-		return visit(r, func(at int64) bool {
-			for i := at*r.item - lo; i < (at+1)*r.item-lo; i++ {
+		return visitElements(r, func(at int64) bool {
+			for i := at*r.itemSize - lo; i < (at+1)*r.itemSize-lo; i++ {
 				if i >= 0 && i < n && !touch(i) {
 					return false
 				}
@@ -123,12 +126,12 @@ func overlap(a, b region) bool {
 	return !mark(a, func(i int64) bool { used[i] = true; return true }) || !mark(b, func(i int64) bool { return !used[i] })
 }
 
-// apart reports whether strides alone show that two regions have no byte in common, as adjacent columns of a matrix: modulo a stride of one of them,
-// they cover disjoint ranges.
-func apart(a, b region) bool {
+// disjointByStrides reports whether strides alone show that two regions have no byte in common, as adjacent columns of a matrix: modulo a
+// stride of one of them, they cover disjoint ranges.
+func disjointByStrides(a, b region) bool {
 	for _, r := range []region{a, b} {
 		for i, stride := range r.Strides {
-			if every := stride * r.item; r.Sizes[i] > 1 && every != 0 && apartModulo(max(every, -every), a, b) {
+			if every := stride * r.itemSize; r.Sizes[i] > 1 && every != 0 && disjointModulo(max(every, -every), a, b) {
 				return true
 			}
 		}
@@ -136,19 +139,20 @@ func apart(a, b region) bool {
 	return false
 }
 
-func apartModulo(every int64, a, b region) bool {
-	aFrom, aLength := a.modulo(every)
-	bFrom, bLength := b.modulo(every)
+// disjointModulo reports whether two regions cover disjoint ranges of bytes modulo `every`.
+func disjointModulo(every int64, a, b region) bool {
+	aFrom, aLength := a.rangeModulo(every)
+	bFrom, bLength := b.rangeModulo(every)
 	ahead := ((bFrom-aFrom)%every + every) % every
 	return aLength <= ahead && bLength <= every-ahead
 }
 
-// modulo returns the range of a region's bytes modulo `every`: its start, and its maximum length.
-func (r region) modulo(every int64) (from, length int64) {
-	from, length = r.Offset*r.item, r.item
+// rangeModulo returns the range of a region's bytes modulo `every`: its start, and its maximum length.
+func (r region) rangeModulo(every int64) (from, length int64) {
+	from, length = r.Offset*r.itemSize, r.itemSize
 	for i, stride := range r.Strides {
-		reach := stride * r.item * (r.Sizes[i] - 1)
-		if reach == 0 || stride*r.item%every == 0 {
+		reach := stride * r.itemSize * (r.Sizes[i] - 1)
+		if reach == 0 || stride*r.itemSize%every == 0 {
 			continue
 		}
 		from, length = from+min(reach, 0), length+max(reach, -reach)
@@ -156,15 +160,15 @@ func (r region) modulo(every int64) (from, length int64) {
 	return from, length
 }
 
-// bytes returns the positions of the first byte and after the last one. They are equal for an empty region.
-func (r region) bytes() (lo, hi int64) {
+// byteRange returns the positions of the first byte and after the last one. They are equal for an empty region.
+func (r region) byteRange() (lo, hi int64) {
 	lo, hi, _ = shape.Span("", r.Sizes, r.Strides, r.Offset)
-	return lo * r.item, (hi + 1) * r.item
+	return lo * r.itemSize, (hi + 1) * r.itemSize
 }
 
-// visit calls f with the storage position of every element until f returns false, and reports whether it never did. Regions
-// too large to visit count as if f had returned false.
-func visit(r region, f func(at int64) bool) bool {
+// visitElements calls f with the storage position of every element until f returns false, and reports whether it never did. Regions too
+// large to visit count as if f had returned false.
+func visitElements(r region, f func(at int64) bool) bool {
 	if shape.Product(r.Sizes) > exactLimit {
 		return false
 	}

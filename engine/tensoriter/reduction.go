@@ -14,12 +14,12 @@ type dim struct {
 	out      [2]int64
 }
 
-// dimList holds the dimensions of a reduction, fastest first, with adjacent ones merged. Its methods return new lists: a buffer that is changed
-// through a pointer would not stay on the stack.
+// dimList holds the dimensions of a reduction, fastest first, with adjacent ones merged. Its methods return new lists: a buffer that is
+// changed through a pointer would not stay on the stack.
 type dimList []dim
 
-// with is l with d inserted by its stride in the input.
-func (l dimList) with(d dim) dimList {
+// insert returns l with d inserted by its stride in the input.
+func (l dimList) insert(d dim) dimList {
 	i := len(l)
 	l = append(l, d)
 	for ; i > 0 && (l[i-1].in > d.in || l[i-1].in == d.in && l[i-1].out[0] > d.out[0]); i-- {
@@ -29,8 +29,8 @@ func (l dimList) with(d dim) dimList {
 	return l
 }
 
-// joined returns l with adjacent dimensions of continuous strides merged.
-func (l dimList) joined() dimList {
+// mergeAdjacent returns l with adjacent dimensions of continuous strides merged.
+func (l dimList) mergeAdjacent() dimList {
 	if len(l) < 2 {
 		return l
 	}
@@ -55,9 +55,9 @@ func (l dimList) numel() int64 {
 	return n
 }
 
-// sideBySide reports whether adjacent outputs of the fastest kept dimension are reduced together: if they are closer in memory than the elements of
-// one row, and many or contiguous, and if rows are short.
-func sideBySide(kept *dim, size, step, count int64) bool {
+// reducesColumns reports whether adjacent outputs of the fastest kept dimension are reduced together: if they are closer in memory than
+// the elements of one row, and many or contiguous, and if rows are short.
+func reducesColumns(kept *dim, size, step, count int64) bool {
 	closer := size > 1 && kept.in < step && (kept.size >= shortRow || step == kept.in*kept.size)
 	return closer || kept.size > count && count <= shortRow
 }
@@ -81,12 +81,12 @@ func LayReduction(l *kernel.Reduction, w backend.Reduction) (outputs, count int6
 		case size == 1:
 		case w.Mask[d]:
 			entry.out = [2]int64{}
-			reduced = reduced.with(entry)
+			reduced = reduced.insert(entry)
 		default:
-			kept = kept.with(entry)
+			kept = kept.insert(entry)
 		}
 	}
-	kept, reduced = kept.joined(), reduced.joined()
+	kept, reduced = kept.mergeAdjacent(), reduced.mergeAdjacent()
 	outputs, count = kept.numel(), reduced.numel()
 	if outputs == 0 {
 		return outputs, count
@@ -112,7 +112,7 @@ func LayReduction(l *kernel.Reduction, w backend.Reduction) (outputs, count int6
 		l.ReducedSizes[i], l.ReducedIn[i] = d.size, d.in
 	}
 	l.Columns = 0
-	if len(kept) > 0 && sideBySide(&kept[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
+	if len(kept) > 0 && reducesColumns(&kept[0], l.ReducedSizes[0], l.ReducedIn[0], count) {
 		l.Columns = kept[0].size
 	}
 	return outputs, count

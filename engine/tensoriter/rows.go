@@ -70,7 +70,7 @@ func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 		if sizes[d] == 1 {
 			continue
 		}
-		if n > 0 && joins(l, rows[:len(operands)], n-1, d) {
+		if n > 0 && continuesDim(l, rows[:len(operands)], n-1, d) {
 			l.Sizes[n-1] *= sizes[d]
 			continue
 		}
@@ -90,8 +90,8 @@ func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 	l.Ndim = int32(n)
 }
 
-// joins reports whether dimension d continues loop dimension at for every operand.
-func joins(l *kernel.Loop, rows [][]int64, at, d int) bool {
+// continuesDim reports whether dimension d continues loop dimension at for every operand.
+func continuesDim(l *kernel.Loop, rows [][]int64, at, d int) bool {
 	for k, row := range rows {
 		if row[d] != l.Strides[k][at]*l.Sizes[at] {
 			return false
