@@ -17,8 +17,8 @@ func ReadsStored(d dtype.DType, queries int64) bool {
 	return queries <= FewQueries || RoundsProducts(d)
 }
 
-// RoundsProducts reports whether kernels multiply float32, which they round to bfloat16, with operands of dtype d: keys and values, and the weights of
-// recurrences.
+// RoundsProducts reports whether kernels multiply float32, which they round to bfloat16, with operands of dtype d: keys and values, and the
+// weights of recurrences.
 func RoundsProducts(d dtype.DType) bool { return d == dtype.BFloat16 && roundsProducts }
 
 // Attention makes Result (..., L, V) of Query (..., L, E), Key (..., S, E) and Value (..., S, V), all with the same leading dimensions: the
@@ -27,8 +27,8 @@ func RoundsProducts(d dtype.DType) bool { return d == dtype.BFloat16 && roundsPr
 // With Given, the gradient of Result, gradients are added to Of: those of Query, Key, Value and Mask, where these are not nil. Along has the sums
 // of Given * Result over the last dimension.
 //
-// LSE, Along and Of are contiguous, rows of the others have adjacent elements, except for those of Mask. All are of one dtype, except that without
-// Given, and if ReadsStored, Key and Value can have a 16-bit dtype that is computed in that of the others.
+// LSE, Along and Of are contiguous, rows of the others have adjacent elements, except for those of Mask. All are of one dtype, except that
+// without Given, and if ReadsStored, Key and Value can have a 16-bit dtype that is computed in that of the others.
 type Attention struct {
 	Query, Key, Value, Mask, Result, LSE, Given, Along *tensor.Tensor
 	Of                                                 [4]*tensor.Tensor

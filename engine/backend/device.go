@@ -2,8 +2,9 @@ package backend
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Device is a type of device: a function for every kind of kernel launch. op is the operator's name in errors. Functions that return values in
-// addition to an error depend on elements and are not supported by meta tensors: operators that call them have the tag syncs in their schema.
+// Device is a type of device: a function for every kind of kernel launch. op is the operator's name in errors. Functions that return values
+// in addition to an error depend on elements and are not supported by meta tensors: operators that call them have the tag syncs in their
+// schema.
 type Device struct {
 	Elementwise func(op string, w Elementwise) error
 	Any         func(op string, w Elementwise) (bool, error) // whether a kernel without outputs finds a match

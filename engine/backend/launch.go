@@ -15,10 +15,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// devices is the table, own the devices without the checks of Cancel, and registered lists the device types with registered functions.
+// devices is the table, unguarded the devices without the checks of Cancel, and registered lists the device types with registered functions.
 var (
 	devices    [device.TypeCount]unsafe.Pointer // of *Device: the inlined load of an atomic.Pointer calls a function
-	own        [device.TypeCount]*Device
+	unguarded  [device.TypeCount]*Device
 	registered [device.TypeCount]bool
 )
 
@@ -26,7 +26,7 @@ func init() {
 	for t := range device.Type(device.TypeCount) {
 		Register(t, Device{})
 	}
-	Register(device.Meta, meta)
+	Register(device.Meta, metaDevice)
 }
 
 // Register makes d the device of a type, which rejects the work that d has no function for. Call it from init.
@@ -38,34 +38,35 @@ func Register(t device.Type, d Device) {
 		}
 		name := i.Name
 		f.Set(reflect.MakeFunc(f.Type(), func(args []reflect.Value) []reflect.Value {
-			return failed(f.Type(), status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu", args[0], t, name))
+			return errorResults(f.Type(), status.NotImplementedf("%v is not implemented on %v, which has no %s; move the tensors to the cpu", args[0], t, name))
 		}))
 	}
-	own[t] = &d
+	unguarded[t] = &d
 	atomic.StorePointer(&devices[t], unsafe.Pointer(&d))
 }
 
-// Cancel makes launches check whether the call of their thread is cancelled, in which case they return an error, while some call is. Both devices do
-// the work of other threads' calls.
+// Cancel makes launches check whether the call of their thread is cancelled, in which case they return an error, while some call is. Both
+// devices do the work of other threads' calls.
 func Cancel(some bool) {
-	for t, d := range own {
+	for t, d := range unguarded {
 		if some {
-			d = guarded[t]()
+			d = guardedDevices[t]()
 		}
 		atomic.StorePointer(&devices[t], unsafe.Pointer(d))
 	}
 }
 
-// guarded are the devices that check it.
-var guarded [device.TypeCount]func() *Device
+// guardedDevices returns the devices that check for cancelled calls.
+var guardedDevices [device.TypeCount]func() *Device
 
 func init() {
-	for t := range guarded {
-		guarded[t] = sync.OnceValue(func() *Device { return guard(own[t]) })
+	for t := range guardedDevices {
+		guardedDevices[t] = sync.OnceValue(func() *Device { return newGuarded(unguarded[t]) })
 	}
 }
 
-func guard(d *Device) *Device {
+// newGuarded returns a device whose launches return an error if the call of their thread is cancelled.
+func newGuarded(d *Device) *Device {
 	made := new(Device)
 	from, to := reflect.ValueOf(d).Elem(), reflect.ValueOf(made).Elem()
 	for i := range from.NumField() {
@@ -74,14 +75,14 @@ func guard(d *Device) *Device {
 			if !parallel.IsCancelled() {
 				return launch.Call(args)
 			}
-			return failed(launch.Type(), status.Cancelledf("%v: the call was cancelled", args[0]))
+			return errorResults(launch.Type(), status.Cancelledf("%v: the call was cancelled", args[0]))
 		}))
 	}
 	return made
 }
 
-// failed returns the results of a function that returns an error.
-func failed(of reflect.Type, err error) (results []reflect.Value) {
+// errorResults returns the results of a function that returns an error.
+func errorResults(of reflect.Type, err error) (results []reflect.Value) {
 	for r := range of.NumOut() - 1 {
 		results = append(results, reflect.Zero(of.Out(r)))
 	}

@@ -2,8 +2,8 @@ package backend
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// LinearAlgebra applies a task of linear algebra to every matrix of a batch. Operands, nil if the task has none, are contiguous batches of matrices
-// or vectors, the matrices in column-major order. A, B, U and V have one dtype, of 32 or 64 bits for each part.
+// LinearAlgebra applies a task of linear algebra to every matrix of a batch. Operands, nil if the task has none, are contiguous batches of
+// matrices or vectors, the matrices in column-major order. A, B, U and V have one dtype, of 32 or 64 bits for each part.
 type LinearAlgebra struct {
 	Task   Task
 	A      *tensor.Tensor // the matrix to factor, or a factor

@@ -7,71 +7,74 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// meta is the device of tensors without data: launches do nothing, except that those with results that depend on values return an error.
-var meta = Device{
-	Elementwise: nothing[Elementwise],
-	Any:         unknown[Elementwise, bool],
+// metaDevice is the device of tensors without data: launches do nothing, except that those with results that depend on values return an
+// error.
+var metaDevice = Device{
+	Elementwise: launchNothing[Elementwise],
+	Any:         rejectUnknown[Elementwise, bool],
 
 	Copy:     copyMeta,
-	Fill:     nothing[Filling],
-	Join:     nothing[Joining],
-	Triangle: nothing[Triangle],
-	Read:     unknown[*tensor.Tensor, []byte],
-	Write:    nothing[Writing],
+	Fill:     launchNothing[Filling],
+	Join:     launchNothing[Joining],
+	Triangle: launchNothing[Triangle],
+	Read:     rejectUnknown[*tensor.Tensor, []byte],
+	Write:    launchNothing[Writing],
 
-	Reduce: nothing[Reduction],
-	Scan:   nothing[Lanes],
-	Sort:   nothing[Sorting],
-	Search: nothing[Searching],
-	Unique: unknown[Distinct, Groups],
-	IsIn:   nothing[Membership],
+	Reduce: launchNothing[Reduction],
+	Scan:   launchNothing[Lanes],
+	Sort:   launchNothing[Sorting],
+	Search: launchNothing[Searching],
+	Unique: rejectUnknown[Distinct, Groups],
+	IsIn:   launchNothing[Membership],
 
-	Indexed:     nothing[Indexed],
-	CheckBounds: nothing[Bounds],
-	Select:      unknown[Selection, *tensor.Tensor],
-	Place:       nothing[Placement],
-	Unravel:     nothing[Coordinates],
+	Indexed:     launchNothing[Indexed],
+	CheckBounds: launchNothing[Bounds],
+	Select:      rejectUnknown[Selection, *tensor.Tensor],
+	Place:       launchNothing[Placement],
+	Unravel:     launchNothing[Coordinates],
 
-	Product:          nothing[Product],
-	QuantizedProduct: nothing[QuantizedProduct],
+	Product:          launchNothing[Product],
+	QuantizedProduct: launchNothing[QuantizedProduct],
 	PackQuantized:    packMeta,
-	BlockLinear:      nothing[BlockLinear],
-	WeightLinear:     nothing[WeightLinear],
-	Dequantize:       nothing[Dequantization],
-	Dot:              nothing[Dot],
-	Distance:         nothing[Distance],
-	Convolution:      nothing[Convolution],
-	Pooling:          nothing[Pooling],
-	Resample:         nothing[Resampling],
-	Sample:           nothing[Sampling],
-	LinearAlgebra:    nothing[LinearAlgebra],
+	BlockLinear:      launchNothing[BlockLinear],
+	WeightLinear:     launchNothing[WeightLinear],
+	Dequantize:       launchNothing[Dequantization],
+	Dot:              launchNothing[Dot],
+	Distance:         launchNothing[Distance],
+	Convolution:      launchNothing[Convolution],
+	Pooling:          launchNothing[Pooling],
+	Resample:         launchNothing[Resampling],
+	Sample:           launchNothing[Sampling],
+	LinearAlgebra:    launchNothing[LinearAlgebra],
 
-	Group:        unknown[Grouping, Grouped],
-	Lines:        nothing[Lines],
-	Expand:       nothing[Expansion],
-	SparseDense:  nothing[SparseDense],
-	Sampled:      nothing[Sampled],
-	SparseSparse: unknown[SparseSparse, CSR],
+	Group:        rejectUnknown[Grouping, Grouped],
+	Lines:        launchNothing[Lines],
+	Expand:       launchNothing[Expansion],
+	SparseDense:  launchNothing[SparseDense],
+	Sampled:      launchNothing[Sampled],
+	SparseSparse: rejectUnknown[SparseSparse, CSR],
 
-	Fourier: nothing[Fourier],
+	Fourier: launchNothing[Fourier],
 
-	Normalize: nothing[Normalization],
-	Attend:    nothing[Attention],
+	Normalize: launchNothing[Normalization],
+	Attend:    launchNothing[Attention],
 
-	Recur: nothing[Recurrence],
-	Align: nothing[Alignment],
+	Recur: launchNothing[Recurrence],
+	Align: launchNothing[Alignment],
 
-	Update: nothing[Updating],
+	Update: launchNothing[Updating],
 
-	Range:     nothing[Range],
+	Range:     launchNothing[Range],
 	Draw:      drawMeta,
-	Count:     nothing[Counting],
-	Histogram: nothing[Histogram],
+	Count:     launchNothing[Counting],
+	Histogram: launchNothing[Histogram],
 }
 
-func nothing[Work any](string, Work) error { return nil }
+// launchNothing ignores a launch.
+func launchNothing[Work any](string, Work) error { return nil }
 
-func unknown[Work, Result any](op string, _ Work) (r Result, err error) {
+// rejectUnknown returns an error for a launch whose result depends on the values of elements.
+func rejectUnknown[Work, Result any](op string, _ Work) (r Result, err error) {
 	return r, status.NotImplementedf("%s: the result depends on the values of elements, which tensors on the meta device do not have", op)
 }
 
@@ -97,6 +100,6 @@ func drawMeta(_ string, w Drawing) error {
 	return w.From.Check(w.To.DType(), each)
 }
 
-// Known reports whether the elements of t have values, which those of meta tensors lack. Operators call it before they check values on which their
-// results do not depend.
+// Known reports whether the elements of t have values, which those of meta tensors lack. Operators call it before they check values on
+// which their results do not depend.
 func Known(t *tensor.Tensor) bool { return t.Device().Type != device.Meta }

@@ -53,8 +53,8 @@ var known = []string{"Get", "Kernel"}
 // readers are the methods of tensors and storages that lead to bytes.
 var readers = []string{"Data", "Bytes", "At", "IsMeta"}
 
-// An operator checks, infers and launches: it does not access data, check for it or loop over elements. It gets results that depend on values from
-// the device.
+// An operator checks, infers and launches: it does not access data, check for it or loop over elements. It gets results that depend on
+// values from the device.
 func TestOperatorsTouchNoBytes(t *testing.T) {
 	files := token.NewFileSet()
 	used := map[string]bool{}

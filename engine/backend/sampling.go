@@ -5,10 +5,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Sampling processes Images (N, C, ...) of two or three spatial dimensions at the points of a contiguous Grid (N, ..., D). sample writes the sampled
-// values to the contiguous Values (N, C, ...). sample_spread zeros the contiguous Images and scatters Values to them. sample_slope writes the
-// derivative with respect to the grid of the sum of Values times the sampled values to the contiguous Slope. If Along is not nil, each kernel
-// computes the directional derivative along it.
+// Sampling processes Images (N, C, ...) of two or three spatial dimensions at the points of a contiguous Grid (N, ..., D). sample writes
+// the sampled values to the contiguous Values (N, C, ...). sample_spread zeros the contiguous Images and scatters Values to them.
+// sample_slope writes the derivative with respect to the grid of the sum of Values times the sampled values to the contiguous Slope. If
+// Along is not nil, each kernel computes the directional derivative along it.
 type Sampling struct {
 	Kernel                             *kernel.Kernel
 	Images, Grid, Along, Values, Slope *tensor.Tensor

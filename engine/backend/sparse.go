@@ -2,27 +2,28 @@ package backend
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Grouping sorts entries by their positions: entry e of each of Lists, matrices of int64 with a row for each of Sizes, has its position in column e.
-// Indices out of range are an error.
+// Grouping sorts entries by their positions: entry e of each of Lists, matrices of int64 with a row for each of Sizes, has its position in
+// column e. Indices out of range are an error.
 type Grouping struct {
 	Lists []*tensor.Tensor
 	Sizes []int64
 }
 
-// Grouped are the entries in row-major order of their positions, numbered across all lists. The first tensor has a column for each distinct position. Order
-// lists the entries, and Starts the index in Order of the first entry of each position, followed by the number of entries. All are nil if a single
-// list is already sorted without duplicates.
+// Grouped are the entries in row-major order of their positions, numbered across all lists. The first tensor has a column for each distinct
+// position. Order lists the entries, and Starts the index in Order of the first entry of each position, followed by the number of entries.
+// All are nil if a single list is already sorted without duplicates.
 type Grouped struct{ Places, Order, Starts *tensor.Tensor }
 
-// Lines writes to To, one longer than the number of lines, where the entries of each line begin in From, a vector of int64 that does not fall.
+// Lines writes to To, one longer than the number of lines, where the entries of each line begin in From, a vector of int64 that does not
+// fall.
 type Lines struct{ To, From *tensor.Tensor }
 
-// Expansion expands compressed indices: From holds those of a batch of matrices, and To the row of each entry. Both are contiguous matrices of int64.
-// Compressed indices that do not increase from 0 to the number of entries are an error.
+// Expansion expands compressed indices: From holds those of a batch of matrices, and To the row of each entry. Both are contiguous matrices
+// of int64. Compressed indices that do not increase from 0 to the number of entries are an error.
 type Expansion struct{ To, From *tensor.Tensor }
 
-// CSR is a matrix in compressed rows: Compressed reports where the entries of each row begin and how many there are, Plain the column of each. The
-// two are contiguous, and int32 or int64. Without Values these are 1. Indices out of range are rejected.
+// CSR is a matrix in compressed rows: Compressed reports where the entries of each row begin and how many there are, Plain the column of
+// each. The two are contiguous, and int32 or int64. Without Values these are 1. Indices out of range are rejected.
 type CSR struct {
 	Compressed, Plain, Values *tensor.Tensor
 	Columns                   int64

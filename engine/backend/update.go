@@ -16,8 +16,8 @@ const (
 	Adagrad = kernel.Adagrad
 )
 
-// Updating updates parameters by their gradients. A row has the tensors of one parameter in the order of Update, with nil for unused ones. They have
-// one floating-point dtype, and the same dense strides.
+// Updating updates parameters by their gradients. A row has the tensors of one parameter in the order of Update, with nil for unused ones.
+// They have one floating-point dtype, and the same dense strides.
 type Updating struct {
 	Rows  [][5]*tensor.Tensor
 	Parts []Update // of each row

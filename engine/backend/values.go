@@ -11,14 +11,14 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// view views bytes as elements.
-func view[T any](bytes []byte) []T {
+// viewAs returns bytes as a slice of elements.
+func viewAs[T any](bytes []byte) []T {
 	var element T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(unsafe.Sizeof(element)))
 }
 
-// read returns the bytes of a tensor that has elements.
-func read(op string, t *tensor.Tensor) ([]byte, error) {
+// readBytes returns the bytes of a tensor that has elements.
+func readBytes(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Parts() != nil {
 		return nil, status.Runtimef("%s: an argument whose values are read must be strided, but has layout %v; convert with to_dense()", op, t.Layout())
 	}
@@ -43,7 +43,7 @@ func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
 	if t.IsWrappedNumber() {
 		return t.Item(), nil
 	}
-	bytes, err := read(op, t)
+	bytes, err := readBytes(op, t)
 	if err != nil {
 		return dtype.Scalar{}, err
 	}
@@ -52,7 +52,7 @@ func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
 
 // Elements returns the value of every element of a contiguous tensor by its number. The tensor outlives the function.
 func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
-	bytes, err := read(op, t)
+	bytes, err := readBytes(op, t)
 	if err != nil {
 		return nil, err
 	}
@@ -62,34 +62,34 @@ func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
 
 // Ints returns the elements of a contiguous int64 tensor, not to be written.
 func Ints(op string, t *tensor.Tensor) ([]int64, error) {
-	bytes, err := read(op, t)
-	return view[int64](bytes), err
+	bytes, err := readBytes(op, t)
+	return viewAs[int64](bytes), err
 }
 
 // Int32s is Ints for an int32 tensor.
 func Int32s(op string, t *tensor.Tensor) ([]int32, error) {
-	bytes, err := read(op, t)
-	return view[int32](bytes), err
+	bytes, err := readBytes(op, t)
+	return viewAs[int32](bytes), err
 }
 
 // Floats is Ints for a float64 tensor.
 func Floats(op string, t *tensor.Tensor) ([]float64, error) {
-	bytes, err := read(op, t)
-	return view[float64](bytes), err
+	bytes, err := readBytes(op, t)
+	return viewAs[float64](bytes), err
 }
 
 // WriteInts hands the elements of a contiguous int64 tensor to a function that sets them all.
 func WriteInts(op string, t *tensor.Tensor, set func([]int64)) error {
-	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[int64](bytes)) }})
+	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(viewAs[int64](bytes)) }})
 }
 
 // WriteFloats is WriteInts for a float64 tensor.
 func WriteFloats(op string, t *tensor.Tensor, set func([]float64)) error {
-	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[float64](bytes)) }})
+	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(viewAs[float64](bytes)) }})
 }
 
-// RowMajor returns t in row-major order and in dtype d: t itself if it is so already, and otherwise a copy. Composite operators pass tensors of any
-// layout.
+// RowMajor returns t in row-major order and in dtype d: t itself if it is so already, and otherwise a copy. Composite operators pass
+// tensors of any layout.
 func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err == nil && t.Layout() != tensor.Strided {
 		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; convert with to_dense()", s.Op, t.Layout()))
@@ -109,7 +109,7 @@ func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	for _, by := range []struct {
 		key    tensor.Keys
 		kernel *kernel.Kernel
-	}{{tensor.Conjugate, conjPhysical}, {tensor.Negative, neg}} {
+	}{{tensor.Conjugate, conjKernel}, {tensor.Negative, negKernel}} {
 		if t.Lazy()&by.key == 0 {
 			continue
 		}
@@ -125,7 +125,7 @@ func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	return from
 }
 
-var conjPhysical, neg = kernel.Get("conj_physical"), kernel.Get("neg")
+var conjKernel, negKernel = kernel.Get("conj_physical"), kernel.Get("neg")
 
 // RowMajorCopy keeps a copy of t in dtype d and row-major order.
 func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
