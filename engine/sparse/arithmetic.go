@@ -5,238 +5,240 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// isNumber reports whether an operand is one value for all entries.
-func isNumber(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
+// isScalar reports whether an operand is one value for all entries.
+func isScalar(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
 
-// peer returns a scalar operand for the entries of t. For a zero-dim t it has one dimension, so that its dtype counts in promotion as much as that of
-// the entries.
-func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
+// matchEntryDims returns a scalar operand for the entries of t. For a zero-dim t it has one dimension, so that its dtype counts in promotion
+// as much as that of the entries.
+func matchEntryDims(b *build.Builder, t, number *tensor.Tensor) *tensor.Tensor {
 	if t.Dim() > 0 || number.IsWrappedNumber() {
 		return number
 	}
-	return s.AsShape(number, 1)
+	return b.AsShape(number, 1)
 }
 
-// plus returns a + alpha*b, or a - alpha*b.
-func plus(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, a, b *tensor.Tensor, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
-		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // operators that do not support bool also reject it without entries
-			x, y := s.zeroOf(a, a.DType()), s.zeroOf(b, b.DType())
-			s.Track(does(c, nil, x, y, alpha))
+// makeAddition returns the kernel of add or sub: self + alpha*other or self - alpha*other.
+func makeAddition(op string, apply func(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self, other *tensor.Tensor, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
+		b := build.New(c, op)
+		defer b.Close(&err)
+		if self.DType() == dtype.Bool || other.DType() == dtype.Bool { // operators that do not support bool also reject it without entries
+			x, y := makeBroadcastZero(b, self, self.DType()), makeBroadcastZero(b, other, other.DType())
+			b.Track(apply(c, nil, x, y, alpha))
 		}
-		if isSparse(a) && isSparse(b) {
-			return s.result(out, s.joined(a, b, func(zero, v *tensor.Tensor) *tensor.Tensor {
-				return s.Track(does(c, nil, zero, v, alpha))
+		if isSparse(self) && isSparse(other) {
+			return writeResult(b, out, addSparse(b, self, other, func(zero, v *tensor.Tensor) *tensor.Tensor {
+				return b.Track(apply(c, nil, zero, v, alpha))
 			}))
 		}
 		switch {
-		case isSparse(a) && isNumber(b):
-			s.Failf("adding a scalar to a sparse tensor is not supported, because the result is dense; convert with to_dense()")
+		case isSparse(self) && isScalar(other):
+			b.Failf("adding a scalar to a sparse tensor is not supported, because the result is dense; convert with to_dense()")
 		case isSparse(out):
-			s.Failf("the sum of a sparse and a strided tensor is strided, and cannot be written to a tensor of layout %v", out.Layout())
+			b.Failf("the sum of a sparse and a strided tensor is strided, and cannot be written to a tensor of layout %v", out.Layout())
 		}
-		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && denseDim(b) < b.Dim() && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
-			return s.added(out, a, b, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
-				return s.Track(does(c, nil, zero, v, alpha))
+		if d, err := c.ResultType(self, other); err == nil && !isSparse(self) && denseDim(other) < other.Dim() && slices.Equal(self.Sizes(), other.Sizes()) && (out == nil || out == self && self.DType() == d) {
+			return addToStrided(b, out, self, other, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
+				return b.Track(apply(c, nil, zero, v, alpha))
 			})
 		}
-		x, y := s.dense(a), s.dense(b)
-		return s.ReturnNew(does(c, out, x, y, alpha))
+		x, y := asDense(b, self), asDense(b, other)
+		return b.ReturnNew(apply(c, out, x, y, alpha))
 	}
 }
 
-// added is a, dense, in a dtype with the entries of b added, which pass through scaled with a zero first: out is nil or a.
-func (s *scope) added(out, a, b *tensor.Tensor, d dtype.DType, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
-	y := s.converted(s.coalesced(s.coordinatesOf(b)), d)
-	at := s.inside(y.indices, y.sizes[:y.sparse()])
-	values := scaled(s.zeroOf(y.values, d), y.values)
-	places := make([]*tensor.Tensor, y.sparse())
-	for i := range places {
-		places[i] = s.Select(at, 0, int64(i))
+// addToStrided returns the strided tensor self in dtype d plus the entries of the sparse tensor other, to which scaled applies alpha. out is nil
+// or self.
+func addToStrided(b *build.Builder, out, self, other *tensor.Tensor, d dtype.DType, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
+	y := castCoordinates(b, coalesceCoordinates(b, coordinatesOf(b, other)), d)
+	at := checkIndexBounds(b, y.indices, y.sizes[:y.sparseDim()])
+	values := scaled(makeBroadcastZero(b, y.values, d), y.values)
+	indices := make([]*tensor.Tensor, y.sparseDim())
+	for i := range indices {
+		indices[i] = b.Select(at, 0, int64(i))
 	}
-	a = s.CastTo(a, d)
-	return s.ReturnNew(s.C.IndexPut(out, a, places, values, true))
+	self = b.CastTo(self, d)
+	return b.ReturnNew(b.C.IndexPut(out, self, indices, values, true))
 }
 
-// zeroOf returns a zero of a dtype that broadcasts to values.
-func (s *scope) zeroOf(values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.CastTo(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
+// makeBroadcastZero returns a zero of a dtype that broadcasts to values.
+func makeBroadcastZero(b *build.Builder, values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return b.CastTo(makeZeros(b, values, slices.Repeat([]int64{1}, values.Dim())...), d)
 }
 
-// joined returns the entries of a and those of b: sum has the sum, in the common dtype, of those at one place, or of zero and an entry of b.
-func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	if s.together(a, b) {
-		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
+// addSparse returns the sum of two sparse tensors. sum adds, in the common dtype, two entries at one position, or zero and an entry of right.
+func addSparse(b *build.Builder, left, right *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if hasSameIndices(b, left, right) {
+		return mapValues(b, left, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, right.Parts().Values) })
 	}
-	if a.Layout() == tensor.COO && b.Layout() == tensor.COO && entries(a) == 0 && slices.Equal(a.Sizes(), b.Sizes()) { // with the dimension split of the operand that has entries
-		a = s.as(a, formOf(b))
+	if left.Layout() == tensor.COO && right.Layout() == tensor.COO && countEntries(left) == 0 && slices.Equal(left.Sizes(), right.Sizes()) { // with the dimension split of the operand that has entries
+		left = asForm(b, left, formOf(right))
 	}
-	if plainLines(a) && isSparse(b) && formOf(b).dense == 0 && slices.Equal(a.Sizes(), b.Sizes()) && backend.Known(a.Parts().Values) {
-		return s.merged(a, s.as(b, formOf(a)), sum)
+	if isCompressedMatrix(left) && isSparse(right) && formOf(right).dense == 0 && slices.Equal(left.Sizes(), right.Sizes()) && backend.Known(left.Parts().Values) {
+		return addCompressed(b, left, asForm(b, right, formOf(left)), sum)
 	}
-	x, y, d := s.alike(a, b)
-	x, y = s.converted(x, d), s.converted(y, d)
-	values, f := s.Cat([]*tensor.Tensor{x.values, sum(s.zeroOf(x.values, d), y.values)}, 0), formOf(a)
+	x, y, d := matchCoordinates(b, left, right)
+	x, y = castCoordinates(b, x, d), castCoordinates(b, y, d)
+	values, f := b.Cat([]*tensor.Tensor{x.values, sum(makeBroadcastZero(b, x.values, d), y.values)}, 0), formOf(left)
 	if f.layout != tensor.COO || x.coalesced && y.coalesced {
-		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
+		return assembleForm(b, groupEntries(b, values, x.sizes, x.sparseDim(), x.indices, y.indices), f)
 	}
-	return s.from(coordinates{s.Cat([]*tensor.Tensor{s.wide(x.indices), s.wide(y.indices)}, 1), values, x.sizes, false}, f)
+	return assembleForm(b, coordinates{b.Cat([]*tensor.Tensor{asInt64(b, x.indices), asInt64(b, y.indices)}, 1), values, x.sizes, false}, f)
 }
 
-// plainLines reports whether t is a matrix in the layout CSR or CSC.
-func plainLines(t *tensor.Tensor) bool {
+// isCompressedMatrix reports whether t is a matrix in the layout CSR or CSC.
+func isCompressedMatrix(t *tensor.Tensor) bool {
 	return t.Dim() == 2 && (t.Layout() == tensor.CSR || t.Layout() == tensor.CSC)
 }
 
-// merged adds two matrices of the same form, line by line.
-func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	p, q := a.Parts(), b.Parts()
-	d, err := s.C.ResultType(p.Values, q.Values)
-	s.Check(err)
-	v, w := s.CastTo(p.Values, d), sum(s.zeroOf(q.Values, d), s.CastTo(q.Values, d))
-	minor := a.Sizes()[1]
-	if a.Layout() == tensor.CSC {
-		minor = a.Sizes()[0]
+// addCompressed adds two matrices of the same form, line by line.
+func addCompressed(b *build.Builder, left, right *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	p, q := left.Parts(), right.Parts()
+	d, err := b.C.ResultType(p.Values, q.Values)
+	b.Check(err)
+	v, w := b.CastTo(p.Values, d), sum(makeBroadcastZero(b, q.Values, d), b.CastTo(q.Values, d))
+	minor := left.Sizes()[1]
+	if left.Layout() == tensor.CSC {
+		minor = left.Sizes()[0]
 	}
-	compressed, plain, values, err := s.C.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
-	compressed, plain, values = s.Track(compressed, err), s.Track(plain, nil), s.Track(values, nil)
+	compressed, plain, values, err := b.C.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
+	compressed, plain, values = b.Track(compressed, err), b.Track(plain, nil), b.Track(values, nil)
 	if index := p.Indices[0].DType(); index == q.Indices[0].DType() && plain.Numel() <= math.MaxInt32 {
-		compressed, plain = s.CastTo(compressed, index), s.CastTo(plain, index)
+		compressed, plain = b.CastTo(compressed, index), b.CastTo(plain, index)
 	}
-	return s.assemble(a.Layout(), a.Sizes(), compressed, plain, values)
+	return assembleCompressed(b, left.Layout(), left.Sizes(), compressed, plain, values)
 }
 
-// alike returns the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
-func (s *scope) alike(a, b *tensor.Tensor) (x, y coordinates, d dtype.DType) {
-	if !slices.Equal(a.Sizes(), b.Sizes()) {
-		s.Failf("the sizes of sparse tensors must be the same, but got %v and %v", a.Sizes(), b.Sizes())
+// matchCoordinates returns the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
+func matchCoordinates(b *build.Builder, left, right *tensor.Tensor) (x, y coordinates, d dtype.DType) {
+	if !slices.Equal(left.Sizes(), right.Sizes()) {
+		b.Failf("the sizes of sparse tensors must be the same, but got %v and %v", left.Sizes(), right.Sizes())
 		return
 	}
-	x = s.coordinatesOf(a)
-	y = s.withDense(s.coordinatesOf(b), denseDim(a))
-	return x, y, s.ResultType(x.values, y.values)
+	x = coordinatesOf(b, left)
+	y = changeDenseDim(b, coordinatesOf(b, right), denseDim(left))
+	return x, y, b.ResultType(x.values, y.values)
 }
 
-// linear is an operator of a sparse tensor and a number that works on the entries alone, and has a result of the dtype d.
-func (s *scope) linear(out, self *tensor.Tensor, d dtype.DType, each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// applyToValues applies an operator to the values of a sparse tensor; the result has dtype d.
+func applyToValues(b *build.Builder, out, self *tensor.Tensor, d dtype.DType, each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if out == self {
 		v := self.Parts().Values
 		_, err := each(v, v)
-		s.Check(err)
+		b.Check(err)
 		return self, nil
 	}
-	return s.result(out, s.onValues(s.convertible(self, d), func(v *tensor.Tensor) *tensor.Tensor {
-		return s.Track(each(nil, v))
+	return writeResult(b, out, mapValues(b, coalesceToCast(b, self, d), func(v *tensor.Tensor) *tensor.Tensor {
+		return b.Track(each(nil, v))
 	}))
 }
 
 // mul multiplies entries: where both operands have one, of sparse tensors, and where the sparse one has, of another.
-func mul(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "mul")
-	defer s.Close(&err)
+func mul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "mul")
+	defer b.Close(&err)
 	switch {
-	case !isSparse(a) && !isSparse(b):
-		return nil, mixed(s.Op, out)
-	case isSparse(a) && a.Dim() == 0 && b.Dim() > 0:
-		if out == a {
-			s.Failf("the output is 0-dimensional, but the result has sizes %v", b.Sizes())
+	case !isSparse(self) && !isSparse(other):
+		return nil, stridedOperandsError(b.Op, out)
+	case isSparse(self) && self.Dim() == 0 && other.Dim() > 0:
+		if out == self {
+			b.Failf("the output is 0-dimensional, but the result has sizes %v", other.Sizes())
 			return nil, nil
 		}
-		return mul(c, out, b, a)
-	case isSparse(a) && isSparse(b) && a.Dim() == 0 && b.Dim() == 0 && entries(a) < entries(b) && out != a:
-		return mul(c, out, b, a)
-	case isSparse(b) && b.Dim() == 0 && (isSparse(a) || a.Dim() > 0): // a number, which makes nothing dense
-		number := s.dense(b)
+		return mul(c, out, other, self)
+	case isSparse(self) && isSparse(other) && self.Dim() == 0 && other.Dim() == 0 && countEntries(self) < countEntries(other) && out != self:
+		return mul(c, out, other, self)
+	case isSparse(other) && other.Dim() == 0 && (isSparse(self) || self.Dim() > 0): // a number, which makes nothing dense
+		number := asDense(b, other)
 		switch {
-		case isSparse(a):
-			return mul(c, out, a, number)
+		case isSparse(self):
+			return mul(c, out, self, number)
 		case out != nil && !isSparse(out):
-			return c.Mul(out, a, number)
+			return c.Mul(out, self, number)
 		}
-		return s.result(out, s.Mul(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), number))
-	case isSparse(a) && isNumber(b):
-		d, err := c.ResultType(a, b)
-		s.Check(err)
-		number := s.peer(a, b)
-		return s.linear(out, a, d, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, number) })
-	case isSparse(b) && isNumber(a):
-		d, err := c.ResultType(a, b)
-		s.Check(err)
-		number := s.peer(b, a)
-		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.Mul(number, v) }))
+		return writeResult(b, out, b.Mul(asForm(b, self, form{tensor.COO, [2]int64{1, 1}, 0}), number))
+	case isSparse(self) && isScalar(other):
+		d, err := c.ResultType(self, other)
+		b.Check(err)
+		number := matchEntryDims(b, self, other)
+		return applyToValues(b, out, self, d, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, number) })
+	case isSparse(other) && isScalar(self):
+		d, err := c.ResultType(self, other)
+		b.Check(err)
+		number := matchEntryDims(b, other, self)
+		return writeResult(b, out, mapValues(b, coalesceToCast(b, other, d), func(v *tensor.Tensor) *tensor.Tensor { return b.Mul(number, v) }))
 	}
-	sizes := a.Sizes()
-	if !slices.Equal(sizes, b.Sizes()) {
-		both, err := shape.Broadcast(s.Op, sizes, b.Sizes())
-		if s.Check(err); out == a && !slices.Equal(both, sizes) {
-			s.Failf("the output has sizes %v, but the result has sizes %v", sizes, both)
+	sizes := self.Sizes()
+	if !slices.Equal(sizes, other.Sizes()) {
+		both, err := shape.Broadcast(b.Op, sizes, other.Sizes())
+		if b.Check(err); out == self && !slices.Equal(both, sizes) {
+			b.Failf("the output has sizes %v, but the result has sizes %v", sizes, both)
 		}
 		sizes = both
 	}
-	if isSparse(a) && isSparse(b) {
-		return s.result(out, s.common(s.broadcast(a, sizes), s.broadcast(b, sizes)))
+	if isSparse(self) && isSparse(other) {
+		return writeResult(b, out, mulSparse(b, broadcastTo(b, self, sizes), broadcastTo(b, other, sizes)))
 	}
-	t := s.masked(a, b, sizes)
+	t := mulStrided(b, self, other, sizes)
 	if out != nil && !isSparse(out) {
-		t = s.dense(t)
+		t = asDense(b, t)
 	}
-	return s.result(out, t)
+	return writeResult(b, out, t)
 }
 
-// common has the products of the entries that both tensors have.
-func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.together(a, b) {
-		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return s.Mul(v, b.Parts().Values) })
+// mulSparse returns the products of the entries at positions that both tensors have.
+func mulSparse(b *build.Builder, left, right *tensor.Tensor) *tensor.Tensor {
+	if hasSameIndices(b, left, right) {
+		return mapValues(b, left, func(v *tensor.Tensor) *tensor.Tensor { return b.Mul(v, right.Parts().Values) })
 	}
-	x, y, _ := s.alike(a, b)
-	x, y = s.coalesced(x), s.coalesced(y)
-	f := formOf(a)
-	places := x.sizes[:x.sparse()]
-	in, of := s.meeting(s.keys(x.indices, places), s.keys(y.indices, places))
-	made := coordinates{s.take(x.indices, 1, in), s.Mul(s.take(x.values, 0, in), s.take(y.values, 0, of)), x.sizes, true}
-	return s.from(made, f)
+	x, y, _ := matchCoordinates(b, left, right)
+	x, y = coalesceCoordinates(b, x), coalesceCoordinates(b, y)
+	f := formOf(left)
+	sizes := x.sizes[:x.sparseDim()]
+	in, of := intersectSorted(b, flattenIndices(b, x.indices, sizes), flattenIndices(b, y.indices, sizes))
+	product := coordinates{b.IndexSelect(x.indices, 1, in), b.Mul(b.IndexSelect(x.values, 0, in), b.IndexSelect(y.values, 0, of)), x.sizes, true}
+	return assembleForm(b, product, f)
 }
 
-// meeting returns the positions of equal entries in two vectors that rise.
-func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
-	if b.Numel() == 0 {
-		none := s.arange(0, a.Device())
+// intersectSorted returns the positions of the common elements of two strictly increasing vectors.
+func intersectSorted(b *build.Builder, left, right *tensor.Tensor) (in, of *tensor.Tensor) {
+	if right.Numel() == 0 {
+		none := makeRange(b, 0, left.Device())
 		return none, none
 	}
-	at := s.Searchsorted(b, a)
-	last := s.IntNumber(b.Numel() - 1)
-	at = s.Minimum(at, last)
-	in = s.AsShape(s.Nonzero(s.Eq(s.take(b, 0, at), a)), -1)
-	return in, s.take(at, 0, in)
+	at := b.Searchsorted(right, left)
+	last := b.IntNumber(right.Numel() - 1)
+	at = b.Minimum(at, last)
+	in = b.AsShape(b.Nonzero(b.Eq(b.IndexSelect(right, 0, at), left)), -1)
+	return in, b.IndexSelect(at, 0, in)
 }
 
-// masked returns the products of a sparse tensor's entries and the elements of a dense one at their positions. Both expand to sizes.
-func (s *scope) masked(a, b *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	t, other := a, b
-	if !isSparse(a) {
-		t, other = b, a
+// mulStrided returns the products of a sparse tensor's entries and the elements of a dense one at their positions. Both expand to sizes.
+func mulStrided(b *build.Builder, left, right *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	t, other := left, right
+	if !isSparse(left) {
+		t, other = right, left
 	}
-	t = s.broadcast(t, sizes)
-	x := s.coordinatesOf(t)
-	d, err := s.C.ResultType(x.values, other)
-	s.Check(err)
-	x = s.converted(x, d)
-	at := s.elements(other, x)
+	t = broadcastTo(b, t, sizes)
+	x := coordinatesOf(b, t)
+	d, err := b.C.ResultType(x.values, other)
+	b.Check(err)
+	x = castCoordinates(b, x, d)
+	at := gatherElements(b, other, x)
 	f := formOf(t)
-	x.values = s.Mul(x.values, at)
-	return s.from(x, f)
+	x.values = b.Mul(x.values, at)
+	return assembleForm(b, x, f)
 }
 
-// elements returns the elements of a dense tensor, broadcast to the sizes of x, at the positions of x's entries.
-func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
+// gatherElements returns the elements of a dense tensor, broadcast to the sizes of x, at the positions of x's entries.
+func gatherElements(b *build.Builder, t *tensor.Tensor, x coordinates) *tensor.Tensor {
 	sizes := make([]int64, len(x.sizes))
 	pad := len(sizes) - t.Dim()
 	for i := range sizes {
@@ -245,53 +247,55 @@ func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
 			sizes[i] = t.Sizes()[i-pad]
 		}
 	}
-	sparse, indices := x.sparse(), s.wide(x.indices)
-	key := s.zeros(indices, x.count())
+	sparse, indices := x.sparseDim(), asInt64(b, x.indices)
+	key := makeZeros(b, indices, x.nnz())
 	for d := range sparse { // dimensions that broadcast have one place
-		key = s.times(key, sizes[d])
+		key = mulInt(b, key, sizes[d])
 		if sizes[d] != 1 {
-			key = s.Add(key, s.Select(indices, 0, int64(d)))
+			key = b.Add(key, b.Select(indices, 0, int64(d)))
 		}
 	}
-	flat := s.AsShape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
-	return s.take(flat, 0, key)
+	flat := b.AsShape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
+	return b.IndexSelect(flat, 0, key)
 }
 
 // div divides the entries by a number.
-func div(c dispatch.Context, out, a, b *tensor.Tensor, rounding string) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "div")
-	defer s.Close(&err)
-	if !isSparse(a) || !isNumber(b) {
-		s.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()", b.Sizes(), b.Layout())
+func div(c dispatch.Context, out, self, other *tensor.Tensor, rounding string) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "div")
+	defer b.Close(&err)
+	if !isSparse(self) || !isScalar(other) {
+		b.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()", other.Sizes(), other.Layout())
 		return nil, nil
 	}
-	b = s.peer(a, b)
+	other = matchEntryDims(b, self, other)
 	if rounding == "" {
-		return s.linear(out, a, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
+		return applyToValues(b, out, self, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, other, rounding) })
 	}
-	return onElements(s.Op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) {
-		return c.Div(to, v, b, rounding)
-	})(c, out, a)
+	return makeEntrywise(b.Op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Div(to, v, other, rounding)
+	})(c, out, self)
 }
 
-// onEntries is onElements or keepsZero.
-type onEntries = func(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
+// entrywiseMaker is the type of makeEntrywise and makeZeroPreserving.
+type entrywiseMaker = func(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
 
-// byNumber is an operator of a sparse tensor and a number that makes 0 of 0.
-func byNumber(op string, does func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error), on onEntries) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	return func(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
-		if !isSparse(a) || !isNumber(b) {
-			s.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()", b.Sizes(), b.Layout())
+// makeScalarOperator returns the kernel of an operator of a sparse tensor and a scalar that maps 0 to 0.
+func makeScalarOperator(op string, apply func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error), on entrywiseMaker) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	return func(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
+		b := build.New(c, op)
+		defer b.Close(&err)
+		if !isSparse(self) || !isScalar(other) {
+			b.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()", other.Sizes(), other.Layout())
 			return nil, nil
 		}
-		b = s.peer(a, b)
-		return on(op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)
+		other = matchEntryDims(b, self, other)
+		return on(op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) { return apply(c, to, v, other) })(c, out, self)
 	}
 }
 
 // pow raises the entries to a power, which is positive: others are not 0 at 0.
-func pow(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-	return byNumber("pow", func(c dispatch.Context, out, v, b *tensor.Tensor) (*tensor.Tensor, error) { return c.Pow(out, v, b) }, keepsZero)(c, out, a, b)
+func pow(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return makeScalarOperator("pow", func(c dispatch.Context, out, v, other *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Pow(out, v, other)
+	}, makeZeroPreserving)(c, out, self, other)
 }

@@ -1,6 +1,7 @@
 package sparse
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -10,11 +11,11 @@ import (
 )
 
 func init() {
-	tensor.CheckParts = check
-	b := newBackend()
+	tensor.CheckParts = checkParts
+	table := newBackend()
 	errors := map[string]func(string, ...any) error{"index_put_": status.Typef} // x[i] = y, of types that have no parts to assign to
 	for l := tensor.COO; l <= tensor.BSC; l++ {
-		of := b
+		of := table
 		if l == tensor.COO { // may have several entries at one position; sparse_resize_() distinguishes sparse and dense dimensions
 			of.Fill, of.Resize = nil, nil
 		}
@@ -22,154 +23,152 @@ func init() {
 	}
 }
 
-// backend returns the kernels of operators on sparse tensors, for all layouts.
+// newBackend returns the kernels of operators on sparse tensors, for all layouts.
 func newBackend() dispatch.Backend {
-	b := unary()
-	b.ToString = toString
-	b.Clone = cloned
-	b.Detach = detached
-	b.ToOptions = toOptions
-	b.Zeros, b.Empty = zeros, empty
-	b.Zero = zero
-	b.ZerosLike = zerosLike
-	b.OnesLike = filledLike("ones_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	table := newUnaryBackend()
+	table.ToString = toString
+	table.Clone = clone
+	table.Detach = detach
+	table.ToOptions = toOptions
+	table.Zeros, table.Empty = zeros, empty
+	table.Zero = zero
+	table.ZerosLike = zerosLike
+	table.OnesLike = makeFilledLike("ones_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.OnesLike(v, d, tensor.NoLayout, dev, f)
 	})
-	b.EmptyLike, b.FullLike, b.Fill = emptyLike, fullLike, fill
-	b.NewZeros, b.NewEmpty = newOf("new_zeros"), newOf("new_empty")
-	b.RandLike, b.RandnLike, b.RandintLike, b.RandintLikeHigh = randLike, randnLike, randintLike, randintLikeHigh
-	b.NewOnes, b.NewFull = newOnes, newFull
-	b.Copy = copied
-	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
-	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
-	b.IsConj, b.IsNeg, b.IsPinned = ofValues(dispatch.Context.IsConj), ofValues(dispatch.Context.IsNeg), ofValues(dispatch.Context.IsPinned)
-	b.Conj = func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
+	table.EmptyLike, table.FullLike, table.Fill = emptyLike, fullLike, fill
+	table.NewZeros, table.NewEmpty = makeEmptyFactory("new_zeros"), makeEmptyFactory("new_empty")
+	table.RandLike, table.RandnLike, table.RandintLike, table.RandintLikeHigh = randLike, randnLike, randintLike, randintLikeHigh
+	table.NewOnes, table.NewFull = newOnes, newFull
+	table.Copy = copyEntries
+	table.Save, table.SaveBytes, table.SaveDict = save, saveBytes, saveDict
+	table.IsContiguous, table.IsSetTo = isContiguous, isSetTo
+	table.IsConj, table.IsNeg, table.IsPinned = makeValuesQuery(dispatch.Context.IsConj), makeValuesQuery(dispatch.Context.IsNeg), makeValuesQuery(dispatch.Context.IsPinned)
+	table.Conj = func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.ConjPhysical(nil, self)
 	}
-	b.Equal, b.Allclose = equal, allclose
-	b.IndexGet = indexGet
+	table.Equal, table.Allclose = equal, allclose
+	table.IndexGet = indexGet
 
-	b.Add = plus("add", dispatch.Context.Add)
-	b.Sub = plus("sub", dispatch.Context.Sub)
-	b.Mul = mul
-	b.Div = div
-	b.TrueDivide = func(c dispatch.Context, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
-		return div(c, out, a, b, "")
+	table.Add = makeAddition("add", dispatch.Context.Add)
+	table.Sub = makeAddition("sub", dispatch.Context.Sub)
+	table.Mul = mul
+	table.Div = div
+	table.TrueDivide = func(c dispatch.Context, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+		return div(c, out, self, other, "")
 	}
-	b.Pow = pow
-	b.FloorDivide = byNumber("floor_divide", dispatch.Context.FloorDivide, onElements)
-	b.FloatPower = byNumber("float_power", dispatch.Context.FloatPower, keepsZero)
-	b.Remainder = byNumber("remainder", dispatch.Context.Remainder, onElements)
-	b.Fmod = byNumber("fmod", dispatch.Context.Fmod, onElements)
+	table.Pow = pow
+	table.FloorDivide = makeScalarOperator("floor_divide", dispatch.Context.FloorDivide, makeEntrywise)
+	table.FloatPower = makeScalarOperator("float_power", dispatch.Context.FloatPower, makeZeroPreserving)
+	table.Remainder = makeScalarOperator("remainder", dispatch.Context.Remainder, makeEntrywise)
+	table.Fmod = makeScalarOperator("fmod", dispatch.Context.Fmod, makeEntrywise)
 
-	b.Clamp = clamp
-	b.ClampMin, b.ClampMax = byNumber("clamp_min", dispatch.Context.ClampMin, keepsZero), byNumber("clamp_max", dispatch.Context.ClampMax, keepsZero)
+	table.Clamp = clamp
+	table.ClampMin, table.ClampMax = makeScalarOperator("clamp_min", dispatch.Context.ClampMin, makeZeroPreserving), makeScalarOperator("clamp_max", dispatch.Context.ClampMax, makeZeroPreserving)
 
-	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
-	b.Addmm, b.Addmv = addmm, addmv
-	b.TriangularSolve = triangularSolve
-	b.Resize, b.ResizeAs = resizeTo, resizeAs
+	table.Mm, table.Mv, table.Bmm, table.Matmul = mm, mv, bmm, matmul
+	table.Addmm, table.Addmv = addmm, addmv
+	table.TriangularSolve = triangularSolve
+	table.Resize, table.ResizeAs = resizeCompressed, resizeAs
 
-	b.Sum, b.Mean, b.Norm, b.LinalgVectorNorm = total, mean, norm, vectorNorm
-	b.Any, b.All = extreme("any", "amax", dispatch.Context.Any), extreme("all", "amin", dispatch.Context.All)
-	b.Amax, b.Amin = extreme("amax", "amax", dispatch.Context.Amax), extreme("amin", "amin", dispatch.Context.Amin)
-	b.Argmax, b.Argmin = position("argmax", "amax", dispatch.Context.Argmax), position("argmin", "amin", dispatch.Context.Argmin)
-	b.Max, b.Min = ofAll("max", dispatch.Context.Max), ofAll("min", dispatch.Context.Min)
-	b.CountNonzero, b.Round, b.NanToNum = countNonzero, round, nanToNum
-	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
-	b.TransposeLast, b.TransposeAll, b.Adjoint, b.AdjointMatrix = transposeLast, transposeAll, adjoint, adjointMatrix
-	b.MovedimList = moved
-	b.Movedim = func(c dispatch.Context, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
-		return moved(c, self, []int64{source}, []int64{destination})
+	table.Sum, table.Mean, table.Norm, table.LinalgVectorNorm = sum, mean, norm, vectorNorm
+	table.Any, table.All = makeExtremum("any", "amax", dispatch.Context.Any), makeExtremum("all", "amin", dispatch.Context.All)
+	table.Amax, table.Amin = makeExtremum("amax", "amax", dispatch.Context.Amax), makeExtremum("amin", "amin", dispatch.Context.Amin)
+	table.Argmax, table.Argmin = makeArgExtremum("argmax", "amax", dispatch.Context.Argmax), makeArgExtremum("argmin", "amin", dispatch.Context.Argmin)
+	table.Max, table.Min = makeFullReduction("max", dispatch.Context.Max), makeFullReduction("min", dispatch.Context.Min)
+	table.CountNonzero, table.Round, table.NanToNum = countNonzero, round, nanToNum
+	table.Transpose, table.Permute, table.TransposeMatrix = transpose, permute, transpose2d
+	table.TransposeLast, table.TransposeAll, table.Adjoint, table.AdjointMatrix = transposeLast, transposeAll, adjoint, adjointMatrix
+	table.MovedimList = moveDims
+	table.Movedim = func(c dispatch.Context, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
+		return moveDims(c, self, []int64{source}, []int64{destination})
 	}
-	b.Reshape, b.View, b.Flatten, b.Unflatten = reshaped("reshape"), reshaped("view"), flatten, unflatten
-	b.Squeeze = func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	table.Reshape, table.View, table.Flatten, table.Unflatten = makeReshape("reshape"), makeReshape("view"), flatten, unflatten
+	table.Squeeze = func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, nil, true)
 	}
-	b.SqueezeDim = func(c dispatch.Context, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	table.SqueezeDim = func(c dispatch.Context, out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, []int64{dim}, false)
 	}
-	b.SqueezeDims = func(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	table.SqueezeDims = func(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, dims, false)
 	}
-	b.Expand, b.Flip, b.Roll = expand, flip, roll
-	b.BroadcastTo = func(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	table.Expand, table.Flip, table.Roll = expand, flip, roll
+	table.BroadcastTo = func(c dispatch.Context, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 		return expand(c, self, size, false)
 	}
-	b.Split, b.SplitWithSizes, b.Chunk, b.Unbind = split, splitWithSizes, chunk, unbind
-	b.UnsafeSplit, b.UnsafeSplitWithSizes, b.UnsafeChunk = split, splitWithSizes, chunk
-	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
-	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
-	b.Item = func(c dispatch.Context, self *tensor.Tensor) (_ dtype.Scalar, err error) {
-		s := newScope(c, "item")
-		defer s.Close(&err)
-		d := s.dense(self)
-		return c.Item(d)
-	}
-	return b
+	table.Split, table.SplitWithSizes, table.Chunk, table.Unbind = split, splitWithSizes, chunk, unbind
+	table.UnsafeSplit, table.UnsafeSplitWithSizes, table.UnsafeChunk = split, splitWithSizes, chunk
+	table.Unsqueeze, table.Select, table.Narrow, table.Slice = unsqueeze, selectIndex, narrow, slice
+	table.IndexSelect, table.Cat, table.Stack = indexSelect, cat, stack
+	table.Item = item
+	return table
 }
 
-// onParts returns t with its parts mapped by index and value.
-func (s *scope) onParts(t *tensor.Tensor, index, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+// item returns the only element of a tensor.
+func item(c dispatch.Context, self *tensor.Tensor) (_ dtype.Scalar, err error) {
+	b := build.New(c, "item")
+	defer b.Close(&err)
+	return c.Item(asDense(b, self))
+}
+
+// mapParts returns t with its parts mapped by index and value.
+func mapParts(b *build.Builder, t *tensor.Tensor, index, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	p := t.Parts()
 	q := tensor.Parts{Values: value(p.Values), Coalesced: p.Coalesced}
 	for _, i := range p.Indices {
 		q.Indices = append(q.Indices, index(i))
 	}
-	return s.Track(tensor.Assemble(s.Op, t.Layout(), t.Sizes(), q))
+	return b.Track(tensor.Assemble(b.Op, t.Layout(), t.Sizes(), q))
 }
 
-func same(t *tensor.Tensor) *tensor.Tensor { return t }
+func returnSame(t *tensor.Tensor) *tensor.Tensor { return t }
 
-// onValues returns t with its values mapped and the same indices.
-func (s *scope) onValues(t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
-	return s.onParts(t, same, value)
+// mapValues returns t with its values mapped and the same indices.
+func mapValues(b *build.Builder, t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	return mapParts(b, t, returnSame, value)
 }
 
-func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
-	return s.CloneWith(t, shape.Preserve)
+// makeValuesQuery returns the kernel of a predicate that is true of a sparse tensor if it is true of its values.
+func makeValuesQuery(query func(dispatch.Context, *tensor.Tensor) (bool, error)) func(dispatch.Context, *tensor.Tensor) (bool, error) {
+	return func(c dispatch.Context, self *tensor.Tensor) (bool, error) { return query(c, self.Parts().Values) }
 }
 
-// ofValues asks about the entries.
-func ofValues(asks func(dispatch.Context, *tensor.Tensor) (bool, error)) func(dispatch.Context, *tensor.Tensor) (bool, error) {
-	return func(c dispatch.Context, self *tensor.Tensor) (bool, error) { return asks(c, self.Parts().Values) }
+func clone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "clone")
+	defer b.Close(&err)
+	checkMemoryFormat(b, tensor.NoLayout, f)
+	return b.Return(mapParts(b, self, b.Clone, b.Clone))
 }
 
-func cloned(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "clone")
-	defer s.Close(&err)
-	s.strided(tensor.NoLayout, f)
-	return s.Return(s.onParts(self, s.clone, s.clone))
-}
-
-func detached(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "detach")
-	defer s.Close(&err)
-	return s.Return(s.onValues(self, func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Detach(t)
+func detach(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "detach")
+	defer b.Close(&err)
+	return b.Return(mapValues(b, self, func(t *tensor.Tensor) *tensor.Tensor {
+		return b.Detach(t)
 	}))
 }
 
 func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, busy, forced bool, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "to")
-	defer s.Close(&err)
+	b := build.New(c, "to")
+	defer b.Close(&err)
 	switch {
 	case l != tensor.NoLayout && l != self.Layout():
-		s.Failf("options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
+		b.Failf("options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
 		return nil, nil
 	case !forced && (d == dtype.None || d == self.DType()) && (dev.IsNone() || dev == self.Device()):
 		return self.Alias(), nil
 	}
 	to := func(d dtype.DType) func(*tensor.Tensor) *tensor.Tensor {
 		return func(t *tensor.Tensor) *tensor.Tensor {
-			return s.ToOptionsWith(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
+			return b.ToOptionsWith(t, d, tensor.NoLayout, dev, busy, forced, shape.Preserve)
 		}
 	}
-	return s.Return(s.onParts(s.convertible(self, d), to(dtype.None), to(d)))
+	return b.Return(mapParts(b, coalesceToCast(b, self, d), to(dtype.None), to(d)))
 }
 
 func zeros(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return withoutEntries(c, "zeros", out, size, d, l, dev)
+	return createWithoutEntries(c, "zeros", out, size, d, l, dev)
 }
 
 // empty has no entries either, so that nothing in it is arbitrary.
@@ -177,12 +176,13 @@ func empty(c dispatch.Context, out *tensor.Tensor, size []int64, d dtype.DType, 
 	if f != shape.NoFormat && f != shape.Contiguous {
 		return nil, status.Runtimef("empty: memory format %v is only supported for strided tensors, not for sparse ones", f)
 	}
-	return withoutEntries(c, "empty", out, size, d, l, dev)
+	return createWithoutEntries(c, "empty", out, size, d, l, dev)
 }
 
-func withoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
+// createWithoutEntries returns a tensor without entries, or drops those of out.
+func createWithoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if out != nil && l != tensor.NoLayout && l != out.Layout() {
 		return nil, status.Runtimef("%s: layout %v does not match the layout of out, %v", op, l, out.Layout())
 	}
@@ -192,63 +192,63 @@ func withoutEntries(c dispatch.Context, op string, out *tensor.Tensor, size []in
 	if out != nil && d == dtype.None {
 		d = out.DType()
 	}
-	return s.result(out, s.empty(l, size, d, dev, len(size)))
+	return writeResult(b, out, makeEmpty(b, l, size, d, dev, len(size)))
 }
 
-// additive are operators for which it makes no difference whether entries of one place are added up before or after.
+// additive lists the operators that commute with the sum of duplicate entries.
 var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "conj_physical": true, "real": true, "imag": true, "resolve_conj": true, "resolve_neg": true}
 
-// unaryOn is an operator of one tensor that makes 0 of 0. In place, entries of one place would have to be added up first, which is for
-// coalesce() to do.
-func unaryOn(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	on := onElements(op, does)
+// makeUnary returns the kernel of a unary operator that maps 0 to 0. In place it requires a coalesced tensor, unless the operator commutes
+// with the sum of duplicate entries.
+func makeUnary(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	on := makeEntrywise(op, apply)
 	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
-		if out == self && !elementwise(op, self) {
+		if out == self && !canApplyToEntries(op, self) {
 			return nil, status.Runtimef("%s_ requires a coalesced tensor; call coalesce() first", op)
 		}
 		return on(c, out, self)
 	}
 }
 
-// elementwise reports whether an elementwise operator on t can be applied to its entries.
-func elementwise(op string, t *tensor.Tensor) bool {
+// canApplyToEntries reports whether an elementwise operator on t can be applied to its entries.
+func canApplyToEntries(op string, t *tensor.Tensor) bool {
 	return t.Layout() != tensor.COO || t.Parts().Coalesced || additive[op]
 }
 
-// onElements is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up.
-func onElements(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+// makeEntrywise returns the kernel of an operator that maps 0 to 0: it is applied to the values of the coalesced tensor.
+func makeEntrywise(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
+		b := build.New(c, op)
+		defer b.Close(&err)
 		if !isSparse(self) {
-			return nil, mixed(op, out)
+			return nil, stridedOperandsError(op, out)
 		}
-		x, whole := self, elementwise(op, self)
-		if out == self && whole { // the memory of the values stays
-			_, err := does(c, self.Parts().Values, self.Parts().Values)
-			s.Check(err)
+		x, entrywise := self, canApplyToEntries(op, self)
+		if out == self && entrywise { // the memory of the values stays
+			_, err := apply(c, self.Parts().Values, self.Parts().Values)
+			b.Check(err)
 			return self, nil
 		}
-		if !whole {
-			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
+		if !entrywise {
+			x = assembleCoo(b, coalesceCoordinates(b, coordinatesOf(b, self)))
 		}
-		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {
+		return writeResult(b, out, mapValues(b, x, func(t *tensor.Tensor) *tensor.Tensor {
 			if out == self { // in place, on the entries that coalesce() has made
-				s.CheckWritten(does(c, t, t))
+				b.CheckWritten(apply(c, t, t))
 				return t
 			}
-			return s.Track(does(c, nil, t))
+			return b.Track(apply(c, nil, t))
 		}))
 	}
 }
 
-// mixed returns the error of a dense operand whose result was to be sparse.
-func mixed(op string, out *tensor.Tensor) error {
+// stridedOperandsError returns the error of strided operands with a sparse out.
+func stridedOperandsError(op string, out *tensor.Tensor) error {
 	return status.Runtimef("%s: the result of strided tensors cannot be written to a tensor of layout %v", op, out.Layout())
 }
 
-// freshOn is unaryOn for operators without an output.
-func freshOn(op string, does func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error) {
-	on := unaryOn(op, func(c dispatch.Context, _, self *tensor.Tensor) (*tensor.Tensor, error) { return does(c, self) })
+// makeUnaryWithoutOut is makeUnary for operators without out.
+func makeUnaryWithoutOut(op string, apply func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor) (*tensor.Tensor, error) {
+	on := makeUnary(op, func(c dispatch.Context, _, self *tensor.Tensor) (*tensor.Tensor, error) { return apply(c, self) })
 	return func(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) { return on(c, nil, self) }
 }

@@ -3,6 +3,7 @@ package sparse
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -10,34 +11,34 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// whole returns the entries of a tensor, each place once, for an operator that reduces all elements.
-func (s *scope) whole(t *tensor.Tensor, dim []int64, keepdim bool) (values *tensor.Tensor, complete bool) {
+// collectEntries returns the coalesced values for a reduction of all elements, and whether every element has an entry.
+func collectEntries(b *build.Builder, t *tensor.Tensor, dim []int64, keepdim bool) (values *tensor.Tensor, complete bool) {
 	if len(dim) != 0 && len(dim) != t.Dim() || keepdim {
-		s.Failf("only the reduction of all elements is supported for sparse tensors, but got dim %v and keepdim %v; convert with to_dense()", dim, keepdim)
+		b.Failf("only the reduction of all elements is supported for sparse tensors, but got dim %v and keepdim %v; convert with to_dense()", dim, keepdim)
 	}
-	_, err := shape.WrapDims(s.Op, dim, t.Dim(), true)
-	s.Check(err)
-	x := s.coalesced(s.coordinatesOf(t))
+	_, err := shape.WrapDims(b.Op, dim, t.Dim(), true)
+	b.Check(err)
+	x := coalesceCoordinates(b, coordinatesOf(b, t))
 	return x.values, x.values.Numel() == shape.Product(t.Sizes())
 }
 
-// reduced is an operator that reduces all elements, those of which there is no entry as one zero.
-func reduced(op string, does func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
+// makeReduction returns the kernel of a reduction of all elements, in which the elements without an entry count as one zero.
+func makeReduction(op string, apply func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, []int64, bool) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
-		values, complete := s.whole(self, dim, keepdim)
-		values = s.AsShape(values, -1)
+		b := build.New(c, op)
+		defer b.Close(&err)
+		values, complete := collectEntries(b, self, dim, keepdim)
+		values = b.AsShape(values, -1)
 		if !complete {
-			values = s.Cat([]*tensor.Tensor{values, s.zeros(values, 1)}, 0)
+			values = b.Cat([]*tensor.Tensor{values, makeZeros(b, values, 1)}, 0)
 		}
-		return s.ReturnNew(does(c, out, values))
+		return b.ReturnNew(apply(c, out, values))
 	}
 }
 
-// ofAll is reduced without dimensions.
-func ofAll(op string, does func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
-	all := reduced(op, does)
+// makeFullReduction is makeReduction for operators without dim and keepdim.
+func makeFullReduction(op string, apply func(c dispatch.Context, out, values *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	all := makeReduction(op, apply)
 	return func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return all(c, out, self, nil, false)
 	}
@@ -45,53 +46,53 @@ func ofAll(op string, does func(c dispatch.Context, out, values *tensor.Tensor) 
 
 // countNonzero counts the entries that are not 0, of all elements or along dimensions.
 func countNonzero(c dispatch.Context, self *tensor.Tensor, dim []int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "count_nonzero")
-	defer s.Close(&err)
-	x := s.coalesced(s.coordinatesOf(self))
-	x.values = s.Ne(x.values, s.IntNumber(0))
-	return s.result(nil, s.sumOver(s.tensor(x), dim, false, dtype.None))
+	b := build.New(c, "count_nonzero")
+	defer b.Close(&err)
+	x := coalesceCoordinates(b, coordinatesOf(b, self))
+	x.values = b.Ne(x.values, b.IntNumber(0))
+	return writeResult(b, nil, sumDims(b, assembleCoo(b, x), dim, false, dtype.None))
 }
 
-// keepsZero is an operator by numbers that works on the entries alone, where it makes 0 of 0.
-func keepsZero(op string, does func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+// makeZeroPreserving is makeEntrywise with a check that the operator maps 0 to 0 with the given arguments.
+func makeZeroPreserving(op string, apply func(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
+		b := build.New(c, op)
+		defer b.Close(&err)
 		if isSparse(self) {
-			sample := s.zeros(self.Parts().Values, 1)
-			made := s.Track(does(c, nil, sample))
-			if !s.all(s.Eq(made, s.IntNumber(0))) {
-				s.Failf("the function does not map 0 to 0, so the result would be dense; convert with to_dense()")
+			sample := makeZeros(b, self.Parts().Values, 1)
+			image := b.Track(apply(c, nil, sample))
+			if !isAllTrue(b, b.Eq(image, b.IntNumber(0))) {
+				b.Failf("the function does not map 0 to 0, so the result would be dense; convert with to_dense()")
 			}
 		}
-		return onElements(op, does)(c, out, self)
+		return makeEntrywise(op, apply)(c, out, self)
 	}
 }
 
-// clamp holds the entries within limits that 0 is within.
+// clamp clamps the entries to a range that must contain 0.
 func clamp(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
-	return keepsZero("clamp", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+	return makeZeroPreserving("clamp", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Clamp(out, v, low, high)
 	})(c, out, self)
 }
 
 // round rounds the entries.
 func round(c dispatch.Context, out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
-	return unaryOn("round", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+	return makeUnary("round", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.Round(out, v, decimals)
 	})(c, out, self)
 }
 
-// nanToNum replaces entries that are no numbers.
+// nanToNum replaces NaN and infinite entries.
 func nanToNum(c dispatch.Context, out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.Tensor, error) {
-	return unaryOn("nan_to_num", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+	return makeUnary("nan_to_num", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.NanToNum(out, v, nan, posinf, neginf)
 	})(c, out, self)
 }
 
-// fullLike has one value where a tensor has entries.
+// fullLike returns a tensor with the indices of self and one value for all entries.
 func fullLike(c dispatch.Context, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return filledLike("full_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return makeFilledLike("full_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.FullLike(v, value, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
@@ -101,45 +102,45 @@ func emptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.
 	if self.Layout() == tensor.COO {
 		return zerosLike(c, self, d, l, dev, f)
 	}
-	return filledLike("empty_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	return makeFilledLike("empty_like", func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		return c.EmptyLike(v, d, tensor.NoLayout, dev, f)
 	})(c, self, d, l, dev, f)
 }
 
-// fill returns all entries of a compressed tensor one value.
+// fill sets all entries of a compressed tensor to one value.
 func fill(c dispatch.Context, out, self, value *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "fill")
-	defer s.Close(&err)
-	if !isSparse(self) || !isNumber(value) {
-		s.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
+	b := build.New(c, "fill")
+	defer b.Close(&err)
+	if !isSparse(self) || !isScalar(value) {
+		b.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
 		return nil, nil
 	}
-	return s.linear(out, self, self.DType(), func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
+	return applyToValues(b, out, self, self.DType(), func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
 }
 
-// denseOf is an operator that makes a strided tensor of any elements, as a tensor's layout is not to be.
-func denseOf(op string, does func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+// makeStridedFactory returns the kernel of a new_* operator whose result must be strided, because its elements are not 0.
+func makeStridedFactory(op string, apply func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, dev device.Device) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
+		b := build.New(c, op)
+		defer b.Close(&err)
 		if l != tensor.Strided {
-			s.Failf("a result that is not 0 everywhere cannot have layout %v; use layout=strided", self.Layout())
+			b.Failf("a result that is not 0 everywhere cannot have layout %v; use layout=strided", self.Layout())
 		}
-		d, dev = likeOf(self, d, dev)
-		plain := s.outline(self)
-		return s.ReturnNew(does(c, plain, size, d, dev))
+		d, dev = resolveOptions(self, d, dev)
+		plain := makeMetaLike(b, self)
+		return b.ReturnNew(apply(c, plain, size, d, dev))
 	}
 }
 
-// newOf is an operator that makes a tensor without entries in the layout of another.
-func newOf(op string) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
+// makeEmptyFactory returns the kernel of a new_* operator that creates a tensor without entries in the layout of self.
+func makeEmptyFactory(op string) func(dispatch.Context, *tensor.Tensor, []int64, dtype.DType, tensor.Layout, device.Device) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, self *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
-		if d, dev = likeOf(self, d, dev); l == tensor.NoLayout {
+		if d, dev = resolveOptions(self, d, dev); l == tensor.NoLayout {
 			l = self.Layout()
 		}
-		s := newScope(c, op)
-		defer s.Close(&err)
-		return s.ReturnNew(c.Zeros(nil, slices.Clone(size), d, l, dev))
+		b := build.New(c, op)
+		defer b.Close(&err)
+		return b.ReturnNew(c.Zeros(nil, slices.Clone(size), d, l, dev))
 	}
 }
 
@@ -158,9 +159,9 @@ func isSetTo(c dispatch.Context, self, other *tensor.Tensor) (bool, error) {
 	return same, err
 }
 
-// vectorNorm returns that of all elements.
+// vectorNorm returns the norm of all elements.
 func vectorNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	return reduced("linalg.vector_norm", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
+	return makeReduction("linalg.vector_norm", func(c dispatch.Context, out, v *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.LinalgVectorNorm(out, v, ord, nil, false, d)
 	})(c, out, self, dim, keepdim)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -15,28 +16,28 @@ import (
 
 // SparseMask returns the elements of self at the positions of mask's entries.
 func SparseMask(c dispatch.Context, self, mask *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "sparse_mask")
-	defer s.Close(&err)
+	b := build.New(c, "sparse_mask")
+	defer b.Close(&err)
 	switch {
 	case !isSparse(mask):
-		s.Failf("the mask must be a sparse tensor, but has layout %v", mask.Layout())
+		b.Failf("the mask must be a sparse tensor, but has layout %v", mask.Layout())
 	case !slices.Equal(self.Sizes(), mask.Sizes()):
-		s.Failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
+		b.Failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
 	}
-	given := s.coordinatesOf(mask)
-	x := s.coalesced(given)
-	x.values, x.coalesced = s.elements(s.dense(self), x), given.coalesced
+	given := coordinatesOf(b, mask)
+	x := coalesceCoordinates(b, given)
+	x.values, x.coalesced = gatherElements(b, asDense(b, self), x), given.coalesced
 	f := form{}
 	f = formOf(mask)
-	return s.Return(s.from(x, f))
+	return b.Return(assembleForm(b, x, f))
 }
 
-// SparseSum adds up along dimensions.
+// SparseSum returns the sum along dimensions.
 func SparseSum(c dispatch.Context, self *tensor.Tensor, dim []int64, d dtype.DType) (_ *tensor.Tensor, err error) {
-	if dim != nil && len(dim) == 0 { // nothing is added up
-		s := newScope(c, "sparse.sum")
-		defer s.Close(&err)
-		return s.Return(s.CastTo(self, d))
+	if dim != nil && len(dim) == 0 { // no dimension is reduced
+		b := build.New(c, "sparse.sum")
+		defer b.Close(&err)
+		return b.Return(b.CastTo(self, d))
 	}
 	return c.Sum(nil, self, dim, false, d)
 }
@@ -46,10 +47,10 @@ func SparseMm(c dispatch.Context, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, 
 	if self.Layout() != tensor.CSC || mat2.Layout() != tensor.CSC {
 		return c.Mm(nil, self, mat2)
 	}
-	s := newScope(c, "sparse.mm")
-	defer s.Close(&err)
-	s.factors(self, mat2, 2, 2)
-	return s.Return(s.turned(s.Mm(s.turned(mat2), s.turned(self))))
+	b := build.New(c, "sparse.mm")
+	defer b.Close(&err)
+	checkFactors(b, self, mat2, 2, 2)
+	return b.Return(b.Transpose(b.Mm(b.Transpose(mat2, 0, 1), b.Transpose(self, 0, 1)), 0, 1))
 }
 
 // SparseAddmm returns beta*self + alpha*(mat1 @ mat2).
@@ -59,137 +60,136 @@ func SparseAddmm(c dispatch.Context, self, mat1, mat2 *tensor.Tensor, beta, alph
 
 // SparseSampledAddmm computes beta*self + alpha*(mat1 @ mat2) at the positions of self's entries, for matrices and for batches of them.
 func SparseSampledAddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "sparse.sampled_addmm")
-	defer s.Close(&err)
+	b := build.New(c, "sparse.sampled_addmm")
+	defer b.Close(&err)
 	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same positions in each batch
-		self = s.broadcast(self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
+		self = broadcastTo(b, self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
 	}
-	b := self.Dim() - 2
+	batch := self.Dim() - 2
 	switch {
 	case !isSparse(self) || isSparse(mat1) || isSparse(mat2):
-		s.Failf("expected a sparse tensor and two strided matrices, but got layouts %v, %v and %v", self.Layout(), mat1.Layout(), mat2.Layout())
-	case b < 0 || mat1.Dim() != b+2 || mat2.Dim() != b+2 || denseDim(self) != 0:
-		s.Failf("expected matrices, or batches of the same dimensions, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
-	case !slices.Equal(self.Sizes()[:b], mat1.Sizes()[:b]) || !slices.Equal(self.Sizes()[:b], mat2.Sizes()[:b]):
-		s.Failf("the batch sizes must be the same, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
-	case mat1.Sizes()[b+1] != mat2.Sizes()[b] || mat1.Sizes()[b] != self.Sizes()[b] || mat2.Sizes()[b+1] != self.Sizes()[b+1]:
-		s.Failf("matrices of sizes %v and %v cannot be multiplied to a result of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
+		b.Failf("expected a sparse tensor and two strided matrices, but got layouts %v, %v and %v", self.Layout(), mat1.Layout(), mat2.Layout())
+	case batch < 0 || mat1.Dim() != batch+2 || mat2.Dim() != batch+2 || denseDim(self) != 0:
+		b.Failf("expected matrices, or batches of the same dimensions, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
+	case !slices.Equal(self.Sizes()[:batch], mat1.Sizes()[:batch]) || !slices.Equal(self.Sizes()[:batch], mat2.Sizes()[:batch]):
+		b.Failf("the batch sizes must be the same, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
+	case mat1.Sizes()[batch+1] != mat2.Sizes()[batch] || mat1.Sizes()[batch] != self.Sizes()[batch] || mat2.Sizes()[batch+1] != self.Sizes()[batch+1]:
+		b.Failf("matrices of sizes %v and %v cannot be multiplied to a result of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
 	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
-		s.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
+		b.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
 	case self.DType() == dtype.Bool:
-		s.Check(status.NotImplementedf("%s: not implemented for dtype bool", s.Op))
+		b.Check(status.NotImplementedf("%s: not implemented for dtype bool", b.Op))
 	}
-	beta, alpha = s.factor(beta, self.DType()), s.factor(alpha, self.DType())
-	x := s.as(self, compressedRows)
-	products := s.sampled(x, mat1, mat2)
-	made := s.onValues(x, func(v *tensor.Tensor) *tensor.Tensor {
+	beta, alpha = castFactor(b, beta, self.DType()), castFactor(b, alpha, self.DType())
+	x := asForm(b, self, csrForm)
+	products := sampleProduct(b, x, mat1, mat2)
+	result := mapValues(b, x, func(v *tensor.Tensor) *tensor.Tensor {
 		if beta.Equal(0) {
-			return s.Mul(products, s.Number(alpha))
+			return b.Mul(products, b.Number(alpha))
 		}
 		if !beta.Equal(1) {
-			v = s.Mul(v, s.Number(beta))
+			v = b.Mul(v, b.Number(beta))
 		}
-		return s.AddWith(v, products, alpha)
+		return b.AddWith(v, products, alpha)
 	})
-	return s.result(out, s.as(made, formOf(self)))
+	return writeResult(b, out, asForm(b, result, formOf(self)))
 }
 
-// sampled returns the elements of a matrix product at the positions of x, a CSR tensor, for each batch.
-func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
+// sampleProduct returns the elements of a matrix product at the positions of x, a CSR tensor, for each batch.
+func sampleProduct(b *build.Builder, x, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	crow, col := x.Parts().Indices[0], x.Parts().Indices[1]
 	if x.Dim() == 2 {
-		columns := s.turned(b)
-		return s.CsrSddmm(crow, col, a, columns)
+		columns := b.Transpose(mat2, 0, 1)
+		return b.CsrSddmm(crow, col, mat1, columns)
 	}
 	sizes := col.Sizes()
 	n := shape.Product(sizes[:x.Dim()-2])
 	if n == 0 {
-		return s.zeros(a, sizes...)
+		return makeZeros(b, mat1, sizes...)
 	}
 	flat := func(t *tensor.Tensor, own int) *tensor.Tensor {
-		return s.AsShape(t, append([]int64{n}, t.Sizes()[t.Dim()-own:]...)...)
+		return b.AsShape(t, append([]int64{n}, t.Sizes()[t.Dim()-own:]...)...)
 	}
-	crow, col, a, b = flat(crow, 1), flat(col, 1), flat(a, 2), flat(b, 2)
+	crow, col, mat1, mat2 = flat(crow, 1), flat(col, 1), flat(mat1, 2), flat(mat2, 2)
 	each := make([]*tensor.Tensor, n)
 	for i := range n {
-		starts, columns, left, right := s.Select(crow, 0, i), s.Select(col, 0, i), s.Select(a, 0, i), s.turned(s.Select(b, 0, i))
-		each[i] = s.CsrSddmm(starts, columns, left, right)
+		starts, columns, left, right := b.Select(crow, 0, i), b.Select(col, 0, i), b.Select(mat1, 0, i), b.Transpose(b.Select(mat2, 0, i), 0, 1)
+		each[i] = b.CsrSddmm(starts, columns, left, right)
 	}
-	return s.AsShape(s.Stack(each, 0), sizes...)
+	return b.AsShape(b.Stack(each, 0), sizes...)
 }
 
 // SparseSpdiags returns a matrix with the rows of diagonals on the diagonals that offsets selects: element j of a row is in column j.
 func SparseSpdiags(c dispatch.Context, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "sparse.spdiags")
-	defer s.Close(&err)
+	b := build.New(c, "sparse.spdiags")
+	defer b.Close(&err)
 	if l == tensor.NoLayout {
 		l = tensor.COO
 	}
 	d, o := diagonals, offsets
 	if !isSparse(d) && d.Dim() == 1 {
-		d = s.Unsqueeze(d, 0)
+		d = b.Unsqueeze(d, 0)
 	}
 	if !isSparse(o) && o.Dim() == 0 {
-		o = s.AsShape(o, 1)
+		o = b.AsShape(o, 1)
 	}
 	switch {
 	case isSparse(diagonals) || isSparse(offsets):
-		s.Failf("diagonals and offsets must be strided, but got layouts %v and %v", diagonals.Layout(), offsets.Layout())
+		b.Failf("diagonals and offsets must be strided, but got layouts %v and %v", diagonals.Layout(), offsets.Layout())
 	case d.Dim() != 2:
-		s.Failf("diagonals must be a vector or a matrix, but got sizes %v", diagonals.Sizes())
+		b.Failf("diagonals must be a vector or a matrix, but got sizes %v", diagonals.Sizes())
 	case o.Dim() != 1 || d.Sizes()[0] != o.Sizes()[0]:
-		s.Failf("the number of diagonals (%d) does not match the number of offsets, a vector of sizes %v", d.Sizes()[0], offsets.Sizes())
+		b.Failf("the number of diagonals (%d) does not match the number of offsets, a vector of sizes %v", d.Sizes()[0], offsets.Sizes())
 	case offsets.DType() != int64s:
-		s.Failf("offsets must have dtype int64, but got %v", offsets.DType())
+		b.Failf("offsets must have dtype int64, but got %v", offsets.DType())
 	case len(size) != 2 || size[0] < 0 || size[1] < 0:
-		s.Failf("shape must be two sizes that are not negative, but got %v", size)
+		b.Failf("shape must be two sizes that are not negative, but got %v", size)
 	case l != tensor.COO && l != tensor.CSR && l != tensor.CSC:
-		s.Failf("only output layouts (sparse_coo, sparse_csr, sparse_csc) are supported, got %v", l)
+		b.Failf("only output layouts (sparse_coo, sparse_csr, sparse_csc) are supported, got %v", l)
 	}
-	once, _, _ := s.unique(first(s.sorted(o)))
+	inOrder, _ := sortVector(b, o)
+	once, _, _ := b.UniqueConsecutive(inOrder, true, true, noDim)
 	if once.Numel() != o.Numel() {
-		s.Failf("offsets contain duplicate values")
+		b.Failf("offsets contain duplicate values")
 	}
 	n, m := d.Sizes()[0], d.Sizes()[1]
-	each := s.arange(n*m, d.Device())
-	column := s.remainder(each, max(m, 1))
-	row := s.Sub(column, s.take(o, 0, s.quotient(each, max(m, 1))))
-	inside := s.LogicalAnd(s.Ge(row, s.IntNumber(0)), s.Lt(row, s.IntNumber(size[0])))
-	inside = s.LogicalAnd(inside, s.Lt(column, s.IntNumber(size[1])))
-	of := s.AsShape(s.Nonzero(inside), -1)
-	x := s.coalesced(coordinates{s.take(s.Stack([]*tensor.Tensor{row, column}, 0), 1, of), s.take(s.AsShape(d, n*m), 0, of), slices.Clone(size), false})
-	return s.Return(s.from(x, form{l, [2]int64{1, 1}, 0}))
+	each := makeRange(b, n*m, d.Device())
+	column := remainderInt(b, each, max(m, 1))
+	row := b.Sub(column, b.IndexSelect(o, 0, floorDivInt(b, each, max(m, 1))))
+	inside := b.LogicalAnd(b.Ge(row, b.IntNumber(0)), b.Lt(row, b.IntNumber(size[0])))
+	inside = b.LogicalAnd(inside, b.Lt(column, b.IntNumber(size[1])))
+	of := b.AsShape(b.Nonzero(inside), -1)
+	x := coalesceCoordinates(b, coordinates{b.IndexSelect(b.Stack([]*tensor.Tensor{row, column}, 0), 1, of), b.IndexSelect(b.AsShape(d, n*m), 0, of), slices.Clone(size), false})
+	return b.Return(assembleForm(b, x, form{l, [2]int64{1, 1}, 0}))
 }
-
-func first(a, _ *tensor.Tensor) *tensor.Tensor { return a }
 
 // zero drops all entries.
 func zero(c dispatch.Context, self *tensor.Tensor) (err error) {
-	s := newScope(c, "zero_")
-	defer s.Close(&err)
-	t := s.cleared(self, self.DType(), self.Device())
-	s.Check(self.Replace(s.Op, t.Sizes(), *t.Parts()))
+	b := build.New(c, "zero_")
+	defer b.Close(&err)
+	t := copyWithoutEntries(b, self, self.DType(), self.Device())
+	b.Check(self.Replace(b.Op, t.Sizes(), *t.Parts()))
 	return nil
 }
 
-// cleared returns a tensor of the same form without entries.
-func (s *scope) cleared(t *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
+// copyWithoutEntries returns a tensor of the same form without entries.
+func copyWithoutEntries(b *build.Builder, t *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
 	f := formOf(t)
-	if !inBlocks(f.layout) && (f.layout == tensor.COO || f.dense == 0) {
-		return s.empty(f.layout, slices.Clone(t.Sizes()), d, dev, t.Dim()-f.dense)
+	if !hasBlocks(f.layout) && (f.layout == tensor.COO || f.dense == 0) {
+		return makeEmpty(b, f.layout, slices.Clone(t.Sizes()), d, dev, t.Dim()-f.dense)
 	}
-	p, b := t.Parts(), batches(t)
-	compressed := s.ZerosLikeWith(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
+	p, batch := t.Parts(), batchDim(t)
+	compressed := b.ZerosLikeWith(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
 	none := func(part *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 		sizes := slices.Clone(part.Sizes())
-		sizes[b] = 0
-		return s.ZerosWith(sizes, d, tensor.NoLayout, dev)
+		sizes[batch] = 0
+		return b.ZerosWith(sizes, d, tensor.NoLayout, dev)
 	}
-	return s.assemble(f.layout, slices.Clone(t.Sizes()), compressed, none(p.Indices[1], p.Indices[1].DType()), none(p.Values, d))
+	return assembleCompressed(b, f.layout, slices.Clone(t.Sizes()), compressed, none(p.Indices[1], p.Indices[1].DType()), none(p.Values, d))
 }
 
-// likeOf returns the dtype and device of the result of a *_like function.
-func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, device.Device) {
+// resolveOptions returns the dtype and device of the result of a *_like function.
+func resolveOptions(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, device.Device) {
 	if d == dtype.None {
 		d = t.DType()
 	}
@@ -201,64 +201,65 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 
 // zerosLike returns a tensor without entries, in the requested layout.
 func zerosLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
-	d, dev = likeOf(self, d, dev)
-	s := newScope(c, "zeros_like")
-	defer s.Close(&err)
-	s.strided(l, f)
+	d, dev = resolveOptions(self, d, dev)
+	b := build.New(c, "zeros_like")
+	defer b.Close(&err)
+	checkMemoryFormat(b, l, f)
 	switch {
-	case l != tensor.NoLayout && inBlocks(l) && isSparse(self) && inBlocks(self.Layout()): // of the same blocks
+	case l != tensor.NoLayout && hasBlocks(l) && isSparse(self) && hasBlocks(self.Layout()): // of the same blocks
 		f := formOf(self)
 		f.layout = l
-		return s.Return(s.as(s.cleared(self, d, dev), f))
+		return b.Return(asForm(b, copyWithoutEntries(b, self, d, dev), f))
 	case l != tensor.NoLayout && l != self.Layout():
-		return s.ReturnNew(c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev))
+		return b.ReturnNew(c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev))
 	}
-	return s.Return(s.cleared(self, d, dev))
+	return b.Return(copyWithoutEntries(b, self, d, dev))
 }
 
-// strided returns an error if a memory format is requested for a sparse result.
-func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
+// checkMemoryFormat ends the function with an error if a memory format is requested for a sparse result.
+func checkMemoryFormat(b *build.Builder, l tensor.Layout, f shape.MemoryFormat) {
 	if l != tensor.Strided && f != shape.NoFormat && f != shape.Preserve {
-		s.Failf("memory format %v is only supported for strided tensors, not for sparse ones", f)
+		b.Failf("memory format %v is only supported for strided tensors, not for sparse ones", f)
 	}
 }
 
-// outline returns a strided tensor of the sizes and the dtype of t without elements.
-func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
-	return s.EmptyWith(slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
+// makeMetaLike returns a strided meta tensor of the sizes and dtype of t.
+func makeMetaLike(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
+	return b.EmptyWith(slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
 }
 
-// filledLike implements *_like functions: the result has the indices of self, and values that another function returns for those of self.
-func filledLike(op string, values func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
+// makeFilledLike returns the kernel of a *_like operator: the result has the indices of self, and the values that another function returns
+// for the values of self.
+func makeFilledLike(op string, values func(c dispatch.Context, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(dispatch.Context, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
-		d, dev = likeOf(self, d, dev)
-		s.strided(l, f)
+		b := build.New(c, op)
+		defer b.Close(&err)
+		d, dev = resolveOptions(self, d, dev)
+		checkMemoryFormat(b, l, f)
 		if l == tensor.Strided {
-			plain := s.outline(self)
-			return s.ReturnNew(values(c, plain, d, dev, f))
+			plain := makeMetaLike(b, self)
+			return b.ReturnNew(values(c, plain, d, dev, f))
 		}
 		if !isSparse(self) || l != tensor.NoLayout && l != self.Layout() {
-			s.Failf("layout %v cannot be created from a tensor of layout %v; convert with to_sparse() or to_dense()", l, self.Layout())
+			b.Failf("layout %v cannot be created from a tensor of layout %v; convert with to_sparse() or to_dense()", l, self.Layout())
 			return nil, nil
 		}
 		x := self
 		if self.Layout() == tensor.COO {
-			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
+			x = assembleCoo(b, coalesceCoordinates(b, coordinatesOf(b, self)))
 		}
-		return s.Return(s.onParts(x, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
-			return s.Track(values(c, v, d, dev, f))
+		return b.Return(mapParts(b, x, b.Clone, func(v *tensor.Tensor) *tensor.Tensor {
+			return b.Track(values(c, v, d, dev, f))
 		}))
 	}
 }
 
-// indexGet reads positions of leading dimensions, slices of step 1 and whole ones.
+// indexGet supports integers, slices of step 1 and one vector of integers as indices.
 func indexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "index")
-	defer s.Close(&err)
+	b := build.New(c, "index")
+	defer b.Close(&err)
 	if !isSparse(self) {
-		s.Failf("sparse tensors are not supported as indices")
+		b.Failf("sparse tensors are not supported as indices")
 		return nil, nil
 	}
 	t, d, vectors := self, int64(0), 0
@@ -267,35 +268,35 @@ func indexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (_
 		left--
 		was, at := t, d
 		if (item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor) && at >= int64(was.Dim()) {
-			s.Failf("too many indices for a tensor of dimension %d", self.Dim())
+			b.Failf("too many indices for a tensor of dimension %d", self.Dim())
 		}
 		switch item.Kind {
 		case ops.IndexInt:
-			t = s.Select(was, at, item.Start)
+			t = b.Select(was, at, item.Start)
 		case ops.IndexSlice:
-			t = s.Track(slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1)))
+			t = b.Track(slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1)))
 			d++
 		case ops.IndexNewAxis:
-			t = s.Unsqueeze(was, at)
+			t = b.Unsqueeze(was, at)
 			d++
 		case ops.IndexEllipsis:
-			d = int64(was.Dim() - consumed(items[len(items)-left:]))
+			d = int64(was.Dim() - countIndexedDims(items[len(items)-left:]))
 		case ops.IndexTensor:
 			if vectors++; vectors > 1 || item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
-				s.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
+				b.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
 				break
 			}
-			t = s.take(was, at, item.Tensor)
+			t = b.IndexSelect(was, at, item.Tensor)
 			d++
 		default:
-			s.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
+			b.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
 		}
 	}
-	return s.Return(t)
+	return b.Return(t)
 }
 
-// consumed returns the number of dimensions that items are about.
-func consumed(items []ops.IndexItem) (n int) {
+// countIndexedDims returns the number of dimensions that items index.
+func countIndexedDims(items []ops.IndexItem) (n int) {
 	for _, item := range items {
 		if item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor {
 			n++
@@ -304,29 +305,29 @@ func consumed(items []ops.IndexItem) (n int) {
 	return n
 }
 
-// copied replaces the entries of self by those of src, in its own layout.
-func copied(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err error) {
-	s := newScope(c, "copy_")
-	defer s.Close(&err)
+// copyEntries implements copy_: it replaces the entries of self by those of src and keeps the layout.
+func copyEntries(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err error) {
+	b := build.New(c, "copy_")
+	defer b.Close(&err)
 	switch {
 	case !isSparse(self):
-		d := s.dense(src)
-		s.Copy(self, d, busy)
+		d := asDense(b, src)
+		b.Copy(self, d, busy)
 		return nil
 	case !isSparse(src):
-		s.Failf("copying between a strided and a sparse tensor is not supported; convert with to_sparse()")
+		b.Failf("copying between a strided and a sparse tensor is not supported; convert with to_sparse()")
 	case !slices.Equal(self.Sizes(), src.Sizes()):
-		s.Failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
+		b.Failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
 	case self.Layout() != src.Layout():
-		s.Failf("cannot copy to a tensor of layout %v from one of layout %v; convert with to_sparse(layout=%v)", self.Layout(), src.Layout(), self.Layout())
+		b.Failf("cannot copy to a tensor of layout %v from one of layout %v; convert with to_sparse(layout=%v)", self.Layout(), src.Layout(), self.Layout())
 	case self.Layout() != tensor.COO && formOf(self) != formOf(src):
-		s.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Parts().Values.Sizes(), src.Parts().Values.Sizes())
-	case self.Layout() != tensor.COO && entries(self) != entries(src):
-		s.Failf("tensors of layout %v must have the same number of entries, but got %d and %d; use clone()", self.Layout(), entries(self), entries(src))
+		b.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Parts().Values.Sizes(), src.Parts().Values.Sizes())
+	case self.Layout() != tensor.COO && countEntries(self) != countEntries(src):
+		b.Failf("tensors of layout %v must have the same number of entries, but got %d and %d; use clone()", self.Layout(), countEntries(self), countEntries(src))
 	}
-	x := s.as(src, formOf(self))
-	x = s.ToOptionsWith(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
-	s.Check(self.Replace(s.Op, x.Sizes(), *x.Parts()))
+	x := asForm(b, src, formOf(self))
+	x = b.ToOptionsWith(x, self.DType(), tensor.NoLayout, self.Device(), false, true, shape.Preserve)
+	b.Check(self.Replace(b.Op, x.Sizes(), *x.Parts()))
 	return nil
 }
 
@@ -337,33 +338,34 @@ func isContiguous(_ dispatch.Context, _ *tensor.Tensor, _ shape.MemoryFormat) (b
 
 // equal reports whether two tensors have the same sizes and elements.
 func equal(c dispatch.Context, self, other *tensor.Tensor) (_ bool, err error) {
-	s := newScope(c, "equal")
-	defer s.Close(&err)
+	b := build.New(c, "equal")
+	defer b.Close(&err)
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
-	x, y := s.beside(self, other)
+	x, y := prepareComparison(b, self, other)
 	return c.Equal(x, y)
 }
 
-// beside returns strided tensors to compare in place of a and b: their values if the entries are at the same positions, otherwise dense copies.
-func (s *scope) beside(a, b *tensor.Tensor) (x, y *tensor.Tensor) {
-	if s.together(a, b) {
-		return a.Parts().Values, b.Parts().Values
+// prepareComparison returns strided tensors to compare in place of self and other: their values if the entries are at the same positions,
+// otherwise dense copies.
+func prepareComparison(b *build.Builder, self, other *tensor.Tensor) (x, y *tensor.Tensor) {
+	if hasSameIndices(b, self, other) {
+		return self.Parts().Values, other.Parts().Values
 	}
-	return s.dense(a), s.dense(b)
+	return asDense(b, self), asDense(b, other)
 }
 
-// together reports whether two tensors are known to be sparse and to have entries at the same positions, in the same order, without duplicates.
-func (s *scope) together(a, b *tensor.Tensor) bool {
-	p, q := a.Parts(), b.Parts()
-	if p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || entries(a) != entries(b) ||
-		a.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !backend.Known(p.Values) || !backend.Known(q.Values) {
+// hasSameIndices reports whether two tensors are known to be sparse and to have entries at the same positions, in the same order, without duplicates.
+func hasSameIndices(b *build.Builder, self, other *tensor.Tensor) bool {
+	p, q := self.Parts(), other.Parts()
+	if p == nil || q == nil || !slices.Equal(self.Sizes(), other.Sizes()) || formOf(self) != formOf(other) || countEntries(self) != countEntries(other) ||
+		self.Layout() == tensor.COO && !(p.Coalesced && q.Coalesced) || !backend.Known(p.Values) || !backend.Known(q.Values) {
 		return false
 	}
 	for i := range p.Indices {
-		same, err := s.C.Equal(p.Indices[i], q.Indices[i])
-		if s.Check(err); !same {
+		same, err := b.C.Equal(p.Indices[i], q.Indices[i])
+		if b.Check(err); !same {
 			return false
 		}
 	}
@@ -372,8 +374,8 @@ func (s *scope) together(a, b *tensor.Tensor) bool {
 
 // allclose reports whether the elements of two tensors are close.
 func allclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (_ bool, err error) {
-	s := newScope(c, "allclose")
-	defer s.Close(&err)
-	x, y := s.beside(self, other)
+	b := build.New(c, "allclose")
+	defer b.Close(&err)
+	x, y := prepareComparison(b, self, other)
 	return c.Allclose(x, y, rtol, atol, equalNaN)
 }

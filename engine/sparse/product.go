@@ -3,6 +3,7 @@ package sparse
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -10,200 +11,195 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// factors returns an error for operands of a product that do not fit.
-func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
-	for i, t := range []*tensor.Tensor{a, b} {
+// checkFactors ends the function with an error for operands of a product that do not fit.
+func checkFactors(b *build.Builder, mat1, mat2 *tensor.Tensor, dims ...int) {
+	for i, t := range []*tensor.Tensor{mat1, mat2} {
 		switch {
 		case t.Dim() != dims[i]:
-			s.Failf("expected a %dD tensor as operand %d, but got sizes %v", dims[i], i+1, t.Sizes())
+			b.Failf("expected a %dD tensor as operand %d, but got sizes %v", dims[i], i+1, t.Sizes())
 		case isSparse(t) && denseDim(t) != 0:
-			s.Failf("operand %d has %d dense dimensions, which products do not support; convert with to_dense()", i+1, denseDim(t))
+			b.Failf("operand %d has %d dense dimensions, which products do not support; convert with to_dense()", i+1, denseDim(t))
 		}
 	}
 	switch {
-	case a.DType() != b.DType():
-		s.Failf("expected m1 and m2 to have the same dtype, but got: %v != %v", a.DType(), b.DType())
-	case a.DType() == dtype.Bool:
-		s.Check(status.NotImplementedf("%s: not implemented for dtype bool", s.Op))
-	case a.Sizes()[a.Dim()-1] != b.Sizes()[max(b.Dim()-2, 0)]:
-		s.Failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", a.Sizes(), b.Sizes(), a.Sizes()[a.Dim()-1], b.Sizes()[max(b.Dim()-2, 0)])
+	case mat1.DType() != mat2.DType():
+		b.Failf("expected m1 and m2 to have the same dtype, but got: %v != %v", mat1.DType(), mat2.DType())
+	case mat1.DType() == dtype.Bool:
+		b.Check(status.NotImplementedf("%s: not implemented for dtype bool", b.Op))
+	case mat1.Sizes()[mat1.Dim()-1] != mat2.Sizes()[max(mat2.Dim()-2, 0)]:
+		b.Failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", mat1.Sizes(), mat2.Sizes(), mat1.Sizes()[mat1.Dim()-1], mat2.Sizes()[max(mat2.Dim()-2, 0)])
 	}
 }
 
 // mm returns the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two compressed ones,
 // too.
-func mm(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "mm")
-	defer s.Close(&err)
-	s.factors(a, b, 2, 2)
-	t := s.product(a, b)
-	if out != nil && !isSparse(out) && inLines(a) && inLines(b) {
-		t = s.dense(t)
+func mm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "mm")
+	defer b.Close(&err)
+	checkFactors(b, self, mat2, 2, 2)
+	t := multiplyMatrices(b, self, mat2)
+	if out != nil && !isSparse(out) && isCsrOrCsc(self) && isCsrOrCsc(mat2) {
+		t = asDense(b, t)
 	}
-	return s.result(out, t)
+	return writeResult(b, out, t)
 }
 
-func inLines(t *tensor.Tensor) bool { return t.Layout() == tensor.CSR || t.Layout() == tensor.CSC }
+// isCsrOrCsc reports whether t has the layout CSR or CSC.
+func isCsrOrCsc(t *tensor.Tensor) bool { return t.Layout() == tensor.CSR || t.Layout() == tensor.CSC }
 
-func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor {
+// multiplyMatrices returns the product of two matrices in any layouts: sparse if both are.
+func multiplyMatrices(b *build.Builder, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
 	switch {
-	case isSparse(a) && isSparse(b):
-		return s.sparseProduct(a, b)
-	case isSparse(a):
-		return s.rowsOf(a, b)
-	case !isSparse(b):
-		return s.Mm(a, b)
+	case isSparse(mat1) && isSparse(mat2):
+		return multiplySparse(b, mat1, mat2)
+	case isSparse(mat1):
+		return multiplyRows(b, mat1, mat2)
+	case !isSparse(mat2):
+		return b.Mm(mat1, mat2)
 	}
-	t := s.rowsOf(s.Track(transpose(s.C, nil, b, 0, 1)), s.turned(a))
-	return s.AsContiguous(s.turned(t))
+	t := multiplyRows(b, b.Track(transpose(b.C, nil, mat2, 0, 1)), b.Transpose(mat1, 0, 1))
+	return b.AsContiguous(b.Transpose(t, 0, 1))
 }
 
-func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
-	return s.Transpose(t, 0, 1)
+// multiplyRows returns the product of a sparse matrix and a dense vector or matrix.
+func multiplyRows(b *build.Builder, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
+	p := asCsrParts(b, mat1)
+	return b.CsrSpmm(p.Indices[0], p.Indices[1], p.Values, mat2)
 }
 
-// rowsOf returns the product of a sparse matrix and a dense vector or matrix.
-func (s *scope) rowsOf(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.onto(s.rows(a), b)
+// csrForm is the form of the sparse operands of products.
+var csrForm = form{tensor.CSR, [2]int64{1, 1}, 0}
+
+// asCsrParts returns the parts of a sparse matrix in the layout CSR.
+func asCsrParts(b *build.Builder, mat *tensor.Tensor) *tensor.Parts {
+	return asForm(b, mat, csrForm).Parts()
 }
 
-// compressedRows is the layout of the operands of products.
-var compressedRows = form{tensor.CSR, [2]int64{1, 1}, 0}
-
-// rows returns the parts of a sparse matrix in the layout CSR.
-func (s *scope) rows(a *tensor.Tensor) *tensor.Parts {
-	a = s.as(a, compressedRows)
-	return a.Parts()
-}
-
-func (s *scope) onto(a *tensor.Parts, b *tensor.Tensor) *tensor.Tensor {
-	return s.CsrSpmm(a.Indices[0], a.Indices[1], a.Values, b)
-}
-
-// sparseProduct returns the product of two sparse matrices: COO of two of these, else CSR.
-func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
-	x, y := s.rows(a), s.rows(b)
-	sizes := []int64{a.Sizes()[0], b.Sizes()[1]}
-	crow, col, values, err := s.C.CsrSpgemm(x.Indices[0], x.Indices[1], x.Values, y.Indices[0], y.Indices[1], y.Values, sizes[1])
-	made := s.assemble(tensor.CSR, sizes, s.Track(crow, err), s.Track(col, nil), s.Track(values, nil))
-	if a.Layout() == tensor.COO && b.Layout() == tensor.COO {
-		return s.as(made, form{tensor.COO, [2]int64{1, 1}, 0})
+// multiplySparse returns the product of two sparse matrices: COO if both are COO, otherwise CSR.
+func multiplySparse(b *build.Builder, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
+	x, y := asCsrParts(b, mat1), asCsrParts(b, mat2)
+	sizes := []int64{mat1.Sizes()[0], mat2.Sizes()[1]}
+	crow, col, values, err := b.C.CsrSpgemm(x.Indices[0], x.Indices[1], x.Values, y.Indices[0], y.Indices[1], y.Values, sizes[1])
+	result := assembleCompressed(b, tensor.CSR, sizes, b.Track(crow, err), b.Track(col, nil), b.Track(values, nil))
+	if mat1.Layout() == tensor.COO && mat2.Layout() == tensor.COO {
+		return asForm(b, result, form{tensor.COO, [2]int64{1, 1}, 0})
 	}
-	return made
+	return result
 }
 
 // mv returns the product of a matrix and a vector, which is strided.
-func mv(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "mv")
-	defer s.Close(&err)
-	s.factors(a, b, 2, 1)
-	b = s.dense(b)
-	if !isSparse(a) {
-		return s.ReturnNew(c.Mv(out, a, b))
+func mv(c dispatch.Context, out, self, vec *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "mv")
+	defer b.Close(&err)
+	checkFactors(b, self, vec, 2, 1)
+	vec = asDense(b, vec)
+	if !isSparse(self) {
+		return b.ReturnNew(c.Mv(out, self, vec))
 	}
-	return s.result(out, s.rowsOf(a, b))
+	return writeResult(b, out, multiplyRows(b, self, vec))
 }
 
 // bmm returns the product of the matrices of two batches, of which the second is strided.
-func bmm(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "bmm")
-	defer s.Close(&err)
-	s.factors(a, b, 3, 3)
-	b = s.dense(b)
-	if a.Sizes()[0] != b.Sizes()[0] {
-		s.Failf("the batches have %d and %d matrices", a.Sizes()[0], b.Sizes()[0])
+func bmm(c dispatch.Context, out, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "bmm")
+	defer b.Close(&err)
+	checkFactors(b, self, mat2, 3, 3)
+	mat2 = asDense(b, mat2)
+	if self.Sizes()[0] != mat2.Sizes()[0] {
+		b.Failf("the batches have %d and %d matrices", self.Sizes()[0], mat2.Sizes()[0])
 	}
-	if !isSparse(a) {
-		return s.ReturnNew(c.Bmm(out, a, b))
+	if !isSparse(self) {
+		return b.ReturnNew(c.Bmm(out, self, mat2))
 	}
-	x := s.coordinatesOf(a)
-	n, rows, inner, columns := a.Sizes()[0], a.Sizes()[1], a.Sizes()[2], b.Sizes()[2]
-	at := s.inside(x.indices, x.sizes)
+	x := coordinatesOf(b, self)
+	n, rows, inner, columns := self.Sizes()[0], self.Sizes()[1], self.Sizes()[2], mat2.Sizes()[2]
+	at := checkIndexBounds(b, x.indices, x.sizes)
 	line := func(size int64, d int64) *tensor.Tensor {
-		return s.Add(s.times(s.Select(at, 0, 0), size), s.Select(at, 0, d))
+		return b.Add(mulInt(b, b.Select(at, 0, 0), size), b.Select(at, 0, d))
 	}
 	// The matrices of the batch on the diagonal of one.
-	all := s.tensor(coordinates{s.Stack([]*tensor.Tensor{line(rows, 1), line(inner, 2)}, 0), x.values, []int64{n * rows, n * inner}, x.coalesced})
-	return s.result(out, s.AsShape(s.rowsOf(all, s.AsShape(b, n*inner, columns)), n, rows, columns))
+	all := assembleCoo(b, coordinates{b.Stack([]*tensor.Tensor{line(rows, 1), line(inner, 2)}, 0), x.values, []int64{n * rows, n * inner}, x.coalesced})
+	return writeResult(b, out, b.AsShape(multiplyRows(b, all, b.AsShape(mat2, n*inner, columns)), n, rows, columns))
 }
 
 // matmul returns the product of matrices and vectors; batches of matrices are bmm's.
-func matmul(c dispatch.Context, out, a, b *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "matmul")
-	defer s.Close(&err)
+func matmul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "matmul")
+	defer b.Close(&err)
 	switch {
-	case a.Dim() == 2 && b.Dim() == 2:
-		return mm(c, out, a, b)
-	case a.Dim() == 2 && b.Dim() == 1:
-		return mv(c, out, a, b)
-	case a.Dim() == 1 && b.Dim() == 2:
-		t := s.Transpose(b, 0, 1)
-		return s.ReturnNew(mv(c, out, t, a))
-	case a.Dim() == 1 && b.Dim() == 1:
-		x, y := s.dense(a), s.dense(b)
-		return s.ReturnNew(c.Matmul(out, x, y))
-	case a.Dim() == 3 && b.Dim() == 3:
-		return bmm(c, out, a, b)
-	case a.Dim() > 2 && (b.Dim() == 1 || b.Dim() == 2): // the matrices of the batch below each other
-		n := int64(a.Dim() - 1)
-		lead := slices.Clone(a.Sizes()[:n])
+	case self.Dim() == 2 && other.Dim() == 2:
+		return mm(c, out, self, other)
+	case self.Dim() == 2 && other.Dim() == 1:
+		return mv(c, out, self, other)
+	case self.Dim() == 1 && other.Dim() == 2:
+		t := b.Transpose(other, 0, 1)
+		return b.ReturnNew(mv(c, out, t, self))
+	case self.Dim() == 1 && other.Dim() == 1:
+		x, y := asDense(b, self), asDense(b, other)
+		return b.ReturnNew(c.Matmul(out, x, y))
+	case self.Dim() == 3 && other.Dim() == 3:
+		return bmm(c, out, self, other)
+	case self.Dim() > 2 && (other.Dim() == 1 || other.Dim() == 2): // the matrices of the batch below each other
+		n := int64(self.Dim() - 1)
+		lead := slices.Clone(self.Sizes()[:n])
 		var all *tensor.Tensor
-		if isSparse(a) {
-			all = s.resized(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), a.Sizes()[n]})
+		if isSparse(self) {
+			all = reshapeTo(b, asForm(b, self, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), self.Sizes()[n]})
 		} else {
-			all = s.AsShape(a, shape.Product(lead), a.Sizes()[n])
+			all = b.AsShape(self, shape.Product(lead), self.Sizes()[n])
 		}
-		made := s.Track(matmul(c, nil, all, b))
-		return s.result(out, s.AsShape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
+		result := b.Track(matmul(c, nil, all, other))
+		return writeResult(b, out, b.AsShape(result, append(lead, other.Sizes()[1:other.Dim():other.Dim()]...)...))
 	}
-	s.Failf("sparse tensors of sizes %v and %v cannot be multiplied; expected matrices, vectors or batches of the same number of matrices", a.Sizes(), b.Sizes())
+	b.Failf("sparse tensors of sizes %v and %v cannot be multiplied; expected matrices, vectors or batches of the same number of matrices", self.Sizes(), other.Sizes())
 	return nil, nil
 }
 
-// addmm returns beta*self + alpha*(a @ b).
-func addmm(c dispatch.Context, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "addmm")
-	defer s.Close(&err)
-	s.factors(a, b, 2, 2)
-	return s.sumWith(out, self, s.product(a, b), beta, alpha)
+// addmm returns beta*self + alpha*(mat1 @ mat2).
+func addmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "addmm")
+	defer b.Close(&err)
+	checkFactors(b, mat1, mat2, 2, 2)
+	return addProduct(b, out, self, multiplyMatrices(b, mat1, mat2), beta, alpha)
 }
 
-// addmv returns beta*self + alpha*(a @ b).
-func addmv(c dispatch.Context, out, self, a, b *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "addmv")
-	defer s.Close(&err)
-	s.factors(a, b, 2, 1)
-	return s.sumWith(out, self, s.Track(mv(c, nil, a, b)), beta, alpha)
+// addmv returns beta*self + alpha*(mat @ vec).
+func addmv(c dispatch.Context, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "addmv")
+	defer b.Close(&err)
+	checkFactors(b, mat, vec, 2, 1)
+	return addProduct(b, out, self, b.Track(mv(c, nil, mat, vec)), beta, alpha)
 }
 
-func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+// addProduct returns beta*self + alpha*product.
+func addProduct(b *build.Builder, out, self, product *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	switch {
 	case !shape.ExpandsTo(self.Sizes(), product.Sizes()):
-		s.Failf("the added tensor of sizes %v does not broadcast to the sizes %v of the product", self.Sizes(), product.Sizes())
+		b.Failf("the added tensor of sizes %v does not broadcast to the sizes %v of the product", self.Sizes(), product.Sizes())
 	case isSparse(self) && isSparse(product) && !slices.Equal(self.Sizes(), product.Sizes()):
-		s.Failf("the added sparse tensor must have the sizes %v of the product, but got %v", product.Sizes(), self.Sizes())
+		b.Failf("the added sparse tensor must have the sizes %v of the product, but got %v", product.Sizes(), self.Sizes())
 	case self.DType() != product.DType():
-		s.Failf("expected the added tensor to have the dtype %v of the matrices, but got %v", product.DType(), self.DType())
+		b.Failf("expected the added tensor to have the dtype %v of the matrices, but got %v", product.DType(), self.DType())
 	}
-	beta, alpha = s.factor(beta, product.DType()), s.factor(alpha, product.DType())
+	beta, alpha = castFactor(b, beta, product.DType()), castFactor(b, alpha, product.DType())
 	if beta.Equal(0) { // self does not count, nor do its NaN
-		made := s.Mul(product, s.Number(alpha))
+		scaled := b.Mul(product, b.Number(alpha))
 		if isSparse(self) && isSparse(product) {
-			return s.result(out, s.as(made, formOf(self)))
+			return writeResult(b, out, asForm(b, scaled, formOf(self)))
 		}
-		return s.result(out, s.dense(made))
+		return writeResult(b, out, asDense(b, scaled))
 	}
 	if !beta.Equal(1) {
-		self = s.Mul(self, s.Number(beta))
+		self = b.Mul(self, b.Number(beta))
 	}
-	return s.ReturnNew(s.C.Add(out, self, product, alpha))
+	return b.ReturnNew(b.C.Add(out, self, product, alpha))
 }
 
-// factor converts a scalar to a factor for matrices of a dtype: without its fraction for integers.
-func (s *scope) factor(v dtype.Scalar, d dtype.DType) dtype.Scalar {
+// castFactor converts a scalar to a factor for matrices of a dtype: without its fraction for integers.
+func castFactor(b *build.Builder, v dtype.Scalar, d dtype.DType) dtype.Scalar {
 	switch {
 	case !v.Fits(d.Compute()):
-		s.Failf("value %v cannot be converted to type %v without overflow", v, d)
+		b.Failf("value %v cannot be converted to type %v without overflow", v, d)
 	case v.Kind == dtype.KindBool || d.IsIntegral() && v.Kind == dtype.KindFloat:
 		return dtype.IntScalar(v.Int())
 	case !d.IsComplex() && v.Kind == dtype.KindComplex:
@@ -212,75 +208,75 @@ func (s *scope) factor(v dtype.Scalar, d dtype.DType) dtype.Scalar {
 	return v
 }
 
-// filled returns the numbers of the rows in which the first factor has entries, and these rows of the product with a strided matrix.
-func (s *scope) filled(a, b *tensor.Tensor) (rows, product *tensor.Tensor) {
-	s.factors(a, b, 2, 2)
-	if !isSparse(a) {
-		s.Failf("expected a sparse tensor as operand 1, but got layout %v", a.Layout())
+// multiplyFilledRows returns the indices of the rows in which mat1 has entries, and these rows of the product with a strided matrix.
+func multiplyFilledRows(b *build.Builder, mat1, mat2 *tensor.Tensor) (rows, product *tensor.Tensor) {
+	checkFactors(b, mat1, mat2, 2, 2)
+	if !isSparse(mat1) {
+		b.Failf("expected a sparse tensor as operand 1, but got layout %v", mat1.Layout())
 	}
-	x := s.coalesced(s.coordinatesOf(a))
-	made := s.product(a, s.dense(b))
-	rows, _, _ = s.unique(s.Select(s.wide(x.indices), 0, 0))
-	return rows, s.take(made, 0, rows)
+	x := coalesceCoordinates(b, coordinatesOf(b, mat1))
+	all := multiplyMatrices(b, mat1, asDense(b, mat2))
+	rows, _, _ = b.UniqueConsecutive(b.Select(asInt64(b, x.indices), 0, 0), true, true, noDim)
+	return rows, b.IndexSelect(all, 0, rows)
 }
 
-// productEntries returns the product of a sparse matrix and a strided one in the layout COO: all elements of the rows that have entries.
-func (s *scope) productEntries(a, b *tensor.Tensor) *tensor.Tensor {
-	rows, made := s.filled(a, b)
-	n, m := rows.Numel(), b.Sizes()[1]
-	each := s.arange(n*m, rows.Device())
-	at := s.Stack([]*tensor.Tensor{s.take(rows, 0, s.quotient(each, max(m, 1))), s.remainder(each, max(m, 1))}, 0)
-	return s.tensor(coordinates{at, s.AsShape(made, n*m), []int64{a.Sizes()[0], m}, true})
+// multiplyToCoo returns the product of a sparse matrix and a strided one in the layout COO: all elements of the rows that have entries.
+func multiplyToCoo(b *build.Builder, mat1, mat2 *tensor.Tensor) *tensor.Tensor {
+	rows, product := multiplyFilledRows(b, mat1, mat2)
+	n, m := rows.Numel(), mat2.Sizes()[1]
+	each := makeRange(b, n*m, rows.Device())
+	at := b.Stack([]*tensor.Tensor{b.IndexSelect(rows, 0, floorDivInt(b, each, max(m, 1))), remainderInt(b, each, max(m, 1))}, 0)
+	return assembleCoo(b, coordinates{at, b.AsShape(product, n*m), []int64{mat1.Sizes()[0], m}, true})
 }
 
 // Smm returns the product of a sparse matrix and a strided one in the layout COO.
 func Smm(c dispatch.Context, self, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "smm")
-	defer s.Close(&err)
-	return s.Return(s.productEntries(self, mat2))
+	b := build.New(c, "smm")
+	defer b.Close(&err)
+	return b.Return(multiplyToCoo(b, self, mat2))
 }
 
 // Sspaddmm returns beta*self + alpha*(mat1 @ mat2) in the layout COO.
 func Sspaddmm(c dispatch.Context, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "sspaddmm")
-	defer s.Close(&err)
+	b := build.New(c, "sspaddmm")
+	defer b.Close(&err)
 	if !isSparse(self) {
-		s.Failf("expected a sparse tensor as self, but got layout %v", self.Layout())
+		b.Failf("expected a sparse tensor as self, but got layout %v", self.Layout())
 	}
-	made := s.productEntries(mat1, mat2)
-	if !slices.Equal(self.Sizes(), made.Sizes()) {
-		s.Failf("self must have the sizes %v of the product, but got %v", made.Sizes(), self.Sizes())
+	product := multiplyToCoo(b, mat1, mat2)
+	if !slices.Equal(self.Sizes(), product.Sizes()) {
+		b.Failf("self must have the sizes %v of the product, but got %v", product.Sizes(), self.Sizes())
 	}
-	return s.sumWith(out, s.as(self, form{tensor.COO, [2]int64{1, 1}, 0}), made, beta, alpha)
+	return addProduct(b, out, asForm(b, self, form{tensor.COO, [2]int64{1, 1}, 0}), product, beta, alpha)
 }
 
 // Hspmm returns the product of a sparse matrix and a strided one with rows of elements for entries.
 func Hspmm(c dispatch.Context, out, mat1, mat2 *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "hspmm")
-	defer s.Close(&err)
-	rows, made := s.filled(mat1, mat2)
-	return s.result(out, s.tensor(coordinates{s.Unsqueeze(rows, 0), made, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, true}))
+	b := build.New(c, "hspmm")
+	defer b.Close(&err)
+	rows, product := multiplyFilledRows(b, mat1, mat2)
+	return writeResult(b, out, assembleCoo(b, coordinates{b.Unsqueeze(rows, 0), product, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, true}))
 }
 
 // SparseMmReduce returns a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a row
 // has none.
 func SparseMmReduce(c dispatch.Context, self, mat2 *tensor.Tensor, reduce string) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "sparse.mm")
-	defer s.Close(&err)
-	s.factors(self, mat2, 2, 2)
+	b := build.New(c, "sparse.mm")
+	defer b.Close(&err)
+	checkFactors(b, self, mat2, 2, 2)
 	switch {
 	case !isSparse(self) || isSparse(mat2):
-		s.Failf("reduce requires a sparse and a strided matrix, but got layouts %v and %v", self.Layout(), mat2.Layout())
+		b.Failf("reduce requires a sparse and a strided matrix, but got layouts %v and %v", self.Layout(), mat2.Layout())
 	case !slices.Contains([]string{"sum", "mean", "amax", "amin"}, reduce):
-		s.Failf("reduce must be one of sum, mean, amax and amin, but got %s", reduce)
+		b.Failf("reduce must be one of sum, mean, amax and amin, but got %s", reduce)
 	case reduce == "sum":
-		return s.Return(s.product(self, mat2))
+		return b.Return(multiplyMatrices(b, self, mat2))
 	}
-	x := s.coalesced(s.coordinatesOf(self))
-	indices := s.wide(x.indices)
-	products := s.Mul(s.Unsqueeze(x.values, 1), s.take(mat2, 0, s.Select(indices, 0, 1)))
-	rows, of, _ := s.unique(s.Select(indices, 0, 0))
-	nothing := s.nothing(mat2, rows.Numel(), mat2.Sizes()[1])
-	reduced := s.IndexReduceWith(nothing, 0, of, products, reduce, false)
-	return s.Return(s.gather(self.Sizes()[0], rows, reduced))
+	x := coalesceCoordinates(b, coordinatesOf(b, self))
+	indices := asInt64(b, x.indices)
+	products := b.Mul(b.Unsqueeze(x.values, 1), b.IndexSelect(mat2, 0, b.Select(indices, 0, 1)))
+	rows, of, _ := b.UniqueConsecutive(b.Select(indices, 0, 0), true, true, noDim)
+	nothing := makeReductionStart(b, mat2, rows.Numel(), mat2.Sizes()[1])
+	reduced := b.IndexReduceWith(nothing, 0, of, products, reduce, false)
+	return b.Return(sumByIndex(b, self.Sizes()[0], rows, reduced))
 }

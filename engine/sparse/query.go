@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// wants returns an error for a tensor that is not sparse, or of another layout.
-func wants(op string, t *tensor.Tensor, layouts ...tensor.Layout) error {
+// checkLayout returns an error for a tensor that is not sparse, or of another layout.
+func checkLayout(op string, t *tensor.Tensor, layouts ...tensor.Layout) error {
 	for _, l := range layouts {
 		if t.Layout() == l {
 			return nil
@@ -26,9 +26,9 @@ func wants(op string, t *tensor.Tensor, layouts ...tensor.Layout) error {
 	return status.Runtimef("%s expected a tensor of layout %s but got %v", op, strings.Join(names, " or "), t.Layout())
 }
 
-// apart returns the COO tensor's part, which may be had of coalesced ones alone: else entries may be about the same place.
-func apart(op string, t *tensor.Tensor) (*tensor.Parts, error) {
-	if err := wants(op, t, tensor.COO); err != nil {
+// coalescedParts returns the parts of a coalesced COO tensor, and an error for other tensors.
+func coalescedParts(op string, t *tensor.Tensor) (*tensor.Parts, error) {
+	if err := checkLayout(op, t, tensor.COO); err != nil {
 		return nil, err
 	}
 	p := t.Parts()
@@ -40,7 +40,7 @@ func apart(op string, t *tensor.Tensor) (*tensor.Parts, error) {
 
 // Indices returns the indices of a coalesced COO tensor's entries, one column for each.
 func Indices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	p, err := apart("indices", self)
+	p, err := coalescedParts("indices", self)
 	if err != nil {
 		return nil, err
 	}
@@ -50,31 +50,32 @@ func Indices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Values returns the entries of a sparse tensor, which is coalesced if it is COO.
 func Values(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isSparse(self) || self.Layout() == tensor.COO {
-		if _, err := apart("values", self); err != nil {
+		if _, err := coalescedParts("values", self); err != nil {
 			return nil, err
 		}
 	}
 	return self.Parts().Values.Alias(), nil
 }
 
-// RawIndices returns those of a COO tensor, coalesced or not.
+// RawIndices returns the indices of a COO tensor, coalesced or not.
 func RawIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := wants("_indices", self, tensor.COO); err != nil {
+	if err := checkLayout("_indices", self, tensor.COO); err != nil {
 		return nil, err
 	}
 	return self.Parts().Indices[0].Alias(), nil
 }
 
-// RawValues returns those of a COO tensor, coalesced or not.
+// RawValues returns the values of a COO tensor, coalesced or not.
 func RawValues(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := wants("_values", self, tensor.COO); err != nil {
+	if err := checkLayout("_values", self, tensor.COO); err != nil {
 		return nil, err
 	}
 	return self.Parts().Values.Alias(), nil
 }
 
-func part(op string, t *tensor.Tensor, i int, layouts ...tensor.Layout) (*tensor.Tensor, error) {
-	if err := wants(op, t, layouts...); err != nil {
+// aliasIndices returns an alias of the indices i of a tensor in one of the layouts.
+func aliasIndices(op string, t *tensor.Tensor, i int, layouts ...tensor.Layout) (*tensor.Tensor, error) {
+	if err := checkLayout(op, t, layouts...); err != nil {
 		return nil, err
 	}
 	return t.Parts().Indices[i].Alias(), nil
@@ -82,27 +83,27 @@ func part(op string, t *tensor.Tensor, i int, layouts ...tensor.Layout) (*tensor
 
 // CrowIndices returns the start of each row in the list of entries.
 func CrowIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return part("crow_indices", self, 0, tensor.CSR, tensor.BSR)
+	return aliasIndices("crow_indices", self, 0, tensor.CSR, tensor.BSR)
 }
 
 // ColIndices returns the columns of the entries, or blocks.
 func ColIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return part("col_indices", self, 1, tensor.CSR, tensor.BSR)
+	return aliasIndices("col_indices", self, 1, tensor.CSR, tensor.BSR)
 }
 
 // CcolIndices returns the start of each column in the list of entries.
 func CcolIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return part("ccol_indices", self, 0, tensor.CSC, tensor.BSC)
+	return aliasIndices("ccol_indices", self, 0, tensor.CSC, tensor.BSC)
 }
 
 // RowIndices returns the rows of the entries, or blocks.
 func RowIndices(_ dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return part("row_indices", self, 1, tensor.CSC, tensor.BSC)
+	return aliasIndices("row_indices", self, 1, tensor.CSC, tensor.BSC)
 }
 
-// IsCoalesced reports whether the entries of a COO tensor are in order, each place once.
+// IsCoalesced reports whether the entries of a COO tensor are in order and unique.
 func IsCoalesced(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
-	if err := wants("is_coalesced", self, tensor.COO); err != nil {
+	if err := checkLayout("is_coalesced", self, tensor.COO); err != nil {
 		return false, err
 	}
 	return self.Parts().Coalesced, nil
@@ -110,15 +111,15 @@ func IsCoalesced(_ dispatch.Context, self *tensor.Tensor) (bool, error) {
 
 // Coalesce returns a COO tensor with its entries in order, and those of one position summed; it returns a coalesced tensor itself.
 func Coalesce(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	if err := wants("coalesce", self, tensor.COO); err != nil {
+	if err := checkLayout("coalesce", self, tensor.COO); err != nil {
 		return nil, err
 	}
 	if self.Parts().Coalesced {
 		return self.Alias(), nil
 	}
-	s := newScope(c, "coalesce")
-	defer s.Close(&err)
-	return s.Return(s.tensor(s.coalesced(s.coordinatesOf(self))))
+	b := build.New(c, "coalesce")
+	defer b.Close(&err)
+	return b.Return(assembleCoo(b, coalesceCoordinates(b, coordinatesOf(b, self))))
 }
 
 // SparseDim returns the number of sparse dimensions, 0 of a dense tensor.
@@ -132,7 +133,7 @@ func SparseDim(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	return 2, nil
 }
 
-// DenseDim returns the number of dimensions of each entry: all of a dense tensor's.
+// DenseDim returns the number of dimensions of each entry, which is the number of dimensions of a strided tensor.
 func DenseDim(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	return int64(denseDim(self)), nil
 }
@@ -142,7 +143,7 @@ func Nnz(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 	if !isSparse(self) {
 		return 0, status.Runtimef("_nnz is not implemented for strided tensors; count_nonzero() counts")
 	}
-	return entries(self), nil
+	return countEntries(self), nil
 }
 
 func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (_ string, err error) {
@@ -150,22 +151,22 @@ func toString(c dispatch.Context, self *tensor.Tensor, precision, threshold, edg
 	if err != nil {
 		return "", err
 	}
-	s := newScope(c, "to_string")
-	defer s.Close(&err)
+	b := build.New(c, "to_string")
+	defer b.Close(&err)
 	p := self.Parts()
 	a := ops.Attributes(self)
 	a.Layout = "torch." + self.Layout().String()
 	called := []string{"indices"}
 	if self.Layout() != tensor.COO {
-		first, second := names(self.Layout())
+		first, second := indexNames(self.Layout())
 		called = []string{first, second}
 	}
 	var parts []format.Part
 	for i, name := range called {
-		parts = append(parts, format.Part{Name: name, Source: build.CallWithScope(s.Builder, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, p.Indices[i]) })})
+		parts = append(parts, format.Part{Name: name, Source: build.CallWithScope(b, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, p.Indices[i]) })})
 	}
-	values := s.ResolveConj(p.Values)
-	values = s.ResolveNeg(values)
-	parts = append(parts, format.Part{Name: "values", Source: build.CallWithScope(s.Builder, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, values) })})
-	return format.Sparse(parts, self.Sizes(), entries(self), a, o), nil
+	values := b.ResolveConj(p.Values)
+	values = b.ResolveNeg(values)
+	parts = append(parts, format.Part{Name: "values", Source: build.CallWithScope(b, func(s *owner.Scope) *tensor.Tensor { return ops.Shown(s, values) })})
+	return format.Sparse(parts, self.Sizes(), countEntries(self), a, o), nil
 }

@@ -3,63 +3,65 @@ package sparse
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// total adds up all elements, or those along dimensions: strided where no sparse dimension is left, else in the layout COO, or
-// with keepdim in the tensor's own.
-func total(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "sum")
-	defer s.Close(&err)
-	return s.result(out, s.sumOver(self, dim, keepdim, d))
+// sum sums all elements, or those along dimensions. The result is strided if no sparse dimension remains, otherwise COO, or with keepdim
+// in the layout of the tensor.
+func sum(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "sum")
+	defer b.Close(&err)
+	return writeResult(b, out, sumDims(b, self, dim, keepdim, d))
 }
 
-func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
+// sumDims returns the sum along dimensions, with the dtype and layout rules of sum.
+func sumDims(b *build.Builder, t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	if d == dtype.None && t.DType().Category() < dtype.Floating {
 		d = t.DType().Summed()
 	}
-	mask, err := shape.WrapDims(s.Op, dim, t.Dim(), true)
-	s.Check(err)
-	t = s.convertible(t, d)
+	mask, err := shape.WrapDims(b.Op, dim, t.Dim(), true)
+	b.Check(err)
+	t = coalesceToCast(b, t, d)
 	if len(dim) == 0 && !keepdim {
-		return s.SumWith(t.Parts().Values, nil, false, d)
+		return b.SumWith(t.Parts().Values, nil, false, d)
 	}
-	x := s.coordinatesOf(t)
-	x.values = s.CastTo(x.values, d)
-	a := axesOf(x, mask)
+	x := coordinatesOf(b, t)
+	x.values = b.CastTo(x.values, d)
+	a := splitAxes(x, mask)
 	if len(a.inner) > 0 {
-		x.values = s.Sum(x.values, a.inner, false)
+		x.values = b.Sum(x.values, a.inner, false)
 	}
-	var made *tensor.Tensor
+	var result *tensor.Tensor
 	switch {
-	case len(a.kept) == x.sparse():
-		made = s.tensor(coordinates{x.indices, x.values, a.sizes, x.coalesced})
+	case len(a.kept) == x.sparseDim():
+		result = assembleCoo(b, coordinates{x.indices, x.values, a.sizes, x.coalesced})
 	case len(a.kept) == 0:
-		made = s.Sum(x.values, []int64{0}, false)
+		result = b.Sum(x.values, []int64{0}, false)
 	default:
-		made = s.tensor(s.coalesced(coordinates{s.rowsAt(x.indices, a.kept), x.values, a.sizes, false}))
+		result = assembleCoo(b, coalesceCoordinates(b, coordinates{selectRows(b, x.indices, a.kept), x.values, a.sizes, false}))
 	}
 	if keepdim {
-		made = s.withDims(made, t, mask)
+		result = restoreDims(b, result, t, mask)
 	}
-	return made
+	return result
 }
 
 // mean returns the sum over the number of elements.
 func mean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "mean")
-	defer s.Close(&err)
+	b := build.New(c, "mean")
+	defer b.Close(&err)
 	if d == dtype.None {
 		d = self.DType()
 	}
 	if d.Category() < dtype.Floating {
-		s.Failf("could not infer output dtype: input dtype must be either a floating point or complex dtype. Got: %v", d)
+		b.Failf("could not infer output dtype: input dtype must be either a floating point or complex dtype. Got: %v", d)
 		return nil, nil
 	}
-	mask, err := shape.WrapDims(s.Op, dim, self.Dim(), true)
+	mask, err := shape.WrapDims(b.Op, dim, self.Dim(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -70,32 +72,32 @@ func mean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim boo
 		}
 	}
 	if count == 0 { // all of it is NaN
-		x := s.dense(self)
-		return s.ReturnNew(c.Mean(out, x, dim, keepdim, d))
+		x := asDense(b, self)
+		return b.ReturnNew(c.Mean(out, x, dim, keepdim, d))
 	}
-	t := s.sumOver(self, dim, keepdim, d)
-	n := s.IntNumber(count)
-	return s.result(out, s.Div(t, n))
+	t := sumDims(b, self, dim, keepdim, d)
+	n := b.IntNumber(count)
+	return writeResult(b, out, b.Div(t, n))
 }
 
-// norm returns that of all elements, which zeros do not change.
+// norm returns the norm of all elements, which zeros do not change.
 func norm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "norm")
-	defer s.Close(&err)
+	b := build.New(c, "norm")
+	defer b.Close(&err)
 	if p.Kind != dtype.KindNone && p.Float() <= 0 || len(dim) != 0 && len(dim) != self.Dim() || keepdim {
-		x := s.dense(self)
-		return s.ReturnNew(c.Norm(out, x, p, dim, keepdim, d))
+		x := asDense(b, self)
+		return b.ReturnNew(c.Norm(out, x, p, dim, keepdim, d))
 	}
-	x := s.coalesced(s.coordinatesOf(self))
-	return s.ReturnNew(c.Norm(out, x.values, p, nil, false, d))
+	x := coalesceCoordinates(b, coordinatesOf(b, self))
+	return b.ReturnNew(c.Norm(out, x.values, p, nil, false, d))
 }
 
-// groups are numbers for the entries that differ along dimension d alone, and how many there are.
-func (s *scope) groups(x coordinates, d int) (of *tensor.Tensor, count int64) {
-	rest := s.without(s.wide(x.indices), d)
-	sizes := slices.Delete(slices.Clone(x.sizes[:x.sparse()]), d, d+1)
-	key := s.keys(rest, sizes)
-	_, of, counts := s.numbered(key)
+// groupLines returns the group of each entry, where the entries of a group differ along dimension d alone, and the number of groups.
+func groupLines(b *build.Builder, x coordinates, d int) (of *tensor.Tensor, count int64) {
+	rest := removeRow(b, asInt64(b, x.indices), d)
+	sizes := slices.Delete(slices.Clone(x.sizes[:x.sparseDim()]), d, d+1)
+	key := flattenIndices(b, rest, sizes)
+	_, of, counts := findUnique(b, key)
 	return of, counts.Numel()
 }
 
@@ -109,41 +111,42 @@ func SparseLogSoftmax(c dispatch.Context, self *tensor.Tensor, dim int64, d dtyp
 	return softmax(c, "sparse.log_softmax", self, dim, d, dispatch.Context.LogSoftmax, true)
 }
 
+// softmax implements sparse.softmax and, with log, sparse.log_softmax.
 func softmax(c dispatch.Context, op string, self *tensor.Tensor, dim int64, as dtype.DType, dense func(dispatch.Context, *tensor.Tensor, *tensor.Tensor, int64, dtype.DType) (*tensor.Tensor, error), log bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if !isSparse(self) {
-		s.Failf("expected a sparse tensor, but got layout %v", self.Layout())
+		b.Failf("expected a sparse tensor, but got layout %v", self.Layout())
 		return nil, nil
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
-	x := s.coalesced(s.coordinatesOf(self))
-	x.values = s.CastTo(x.values, as)
+	x := coalesceCoordinates(b, coordinatesOf(b, self))
+	x.values = b.CastTo(x.values, as)
 	f := formOf(self)
-	if d >= x.sparse() {
+	if d >= x.sparseDim() {
 		v := x.values
-		x.values = s.Track(dense(c, nil, v, int64(d-x.sparse()+1), dtype.None))
-		return s.Return(s.from(x, f))
+		x.values = b.Track(dense(c, nil, v, int64(d-x.sparseDim()+1), dtype.None))
+		return b.Return(assembleForm(b, x, f))
 	}
 	if x.values.DType().Category() != dtype.Floating {
-		s.Failf("expected a floating-point dtype, but the tensor has dtype %v", x.values.DType())
+		b.Failf("expected a floating-point dtype, but the tensor has dtype %v", x.values.DType())
 		return nil, nil
 	}
-	of, n := s.groups(x, d)
-	plain := s.Detach(x.values) // the largest cancels out
-	low := s.zeros(plain, append([]int64{n}, x.values.Sizes()[1:]...)...)
-	top := s.IndexReduceWith(low, 0, of, plain, "amax", false)
-	shifted := s.Sub(x.values, s.take(top, 0, of))
-	powers := s.Exp(shifted)
-	sums := s.gather(n, of, powers)
+	of, n := groupLines(b, x, d)
+	plain := b.Detach(x.values) // the largest cancels out
+	low := makeZeros(b, plain, append([]int64{n}, x.values.Sizes()[1:]...)...)
+	top := b.IndexReduceWith(low, 0, of, plain, "amax", false)
+	shifted := b.Sub(x.values, b.IndexSelect(top, 0, of))
+	powers := b.Exp(shifted)
+	sums := sumByIndex(b, n, of, powers)
 	if log {
-		x.values = s.Sub(shifted, s.take(s.Log(sums), 0, of))
+		x.values = b.Sub(shifted, b.IndexSelect(b.Log(sums), 0, of))
 	} else {
-		total := s.take(sums, 0, of)
-		x.values = s.Div(powers, total)
+		total := b.IndexSelect(sums, 0, of)
+		x.values = b.Div(powers, total)
 	}
-	return s.Return(s.from(x, f))
+	return b.Return(assembleForm(b, x, f))
 }

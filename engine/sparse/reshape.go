@@ -3,6 +3,7 @@ package sparse
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -10,48 +11,40 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// reshaped implements reshape operators: for COO tensors, with unchanged dense dimensions, and for matrices in CSR and CSC layout.
-func reshaped(op string) func(dispatch.Context, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
+// makeReshape implements reshape operators: for COO tensors, with unchanged dense dimensions, and for matrices in CSR and CSC layout.
+func makeReshape(op string) func(dispatch.Context, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
 	return func(c dispatch.Context, self *tensor.Tensor, size []int64) (_ *tensor.Tensor, err error) {
-		s := newScope(c, op)
-		defer s.Close(&err)
+		b := build.New(c, op)
+		defer b.Close(&err)
 		sizes, err := shape.InferSize(op, size, shape.Product(self.Sizes()))
 		if err != nil {
 			return nil, err
 		}
-		return s.Return(s.resized(self, sizes))
+		return b.Return(reshapeTo(b, self, sizes))
 	}
 }
 
-func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+func reshapeTo(b *build.Builder, t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	f := formOf(t)
 	sparse := len(sizes) - f.dense
 	switch {
 	case slices.Equal(sizes, t.Sizes()):
 		return t
-	case f.layout != tensor.COO && (inBlocks(f.layout) || t.Dim() != 2 || len(sizes) != 2):
-		s.Failf("a tensor of layout %v and sizes %v cannot be reshaped to %v; convert with to_sparse() or to_dense()", f.layout, t.Sizes(), sizes)
+	case f.layout != tensor.COO && (hasBlocks(f.layout) || t.Dim() != 2 || len(sizes) != 2):
+		b.Failf("a tensor of layout %v and sizes %v cannot be reshaped to %v; convert with to_sparse() or to_dense()", f.layout, t.Sizes(), sizes)
 		return nil
 	case sparse < 0 || !slices.Equal(sizes[sparse:], t.Sizes()[t.Dim()-f.dense:]):
-		s.Failf("the dense dimensions, of sizes %v, must remain the last dimensions of the sizes %v; convert with to_dense()", t.Sizes()[t.Dim()-f.dense:], sizes)
+		b.Failf("the dense dimensions, of sizes %v, must remain the last dimensions of the sizes %v; convert with to_dense()", t.Sizes()[t.Dim()-f.dense:], sizes)
 		return nil
 	}
-	x := s.coordinatesOf(t)
-	key := s.keys(x.indices, x.sizes[:x.sparse()])
-	x.indices = s.placesOf(key, sizes[:sparse])
+	x := coordinatesOf(b, t)
+	key := flattenIndices(b, x.indices, x.sizes[:x.sparseDim()])
+	x.indices = unflattenIndices(b, key, sizes[:sparse])
 	x.sizes = sizes
-	return s.from(x, f)
+	return assembleForm(b, x, f)
 }
 
-// placesOf returns the indices of keys for any number of dimensions, including 0.
-func (s *scope) placesOf(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	if len(sizes) == 0 {
-		return s.ZerosWith([]int64{0, key.Numel()}, int64s, tensor.NoLayout, key.Device())
-	}
-	return s.places(key, sizes)
-}
-
-// flatten joins neighbouring dimensions.
+// flatten merges adjacent dimensions.
 func flatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 	const op = "flatten"
 	i, err := shape.WrapDim(op, start, self.Dim())
@@ -67,30 +60,30 @@ func flatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (*tensor
 	}
 	sizes := slices.Clone(self.Sizes())
 	if self.Dim() == 0 {
-		return reshaped(op)(c, self, []int64{1})
+		return makeReshape(op)(c, self, []int64{1})
 	}
-	return reshaped(op)(c, self, slices.Replace(sizes, i, j+1, shape.Product(sizes[i:j+1])))
+	return makeReshape(op)(c, self, slices.Replace(sizes, i, j+1, shape.Product(sizes[i:j+1])))
 }
 
 // unflatten splits a dimension.
 func unflatten(c dispatch.Context, self *tensor.Tensor, dim int64, into []int64) (*tensor.Tensor, error) {
 	const op = "unflatten"
-	d, err := dimension(op, dim, self.Dim())
+	d, err := wrapDim(op, dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("%s: cannot be applied to a 0-dim tensor", op)
 	}
-	made, err := shape.InferSize(op, into, self.Sizes()[d])
+	inferred, err := shape.InferSize(op, into, self.Sizes()[d])
 	if err != nil {
 		return nil, err
 	}
-	return reshaped(op)(c, self, slices.Replace(slices.Clone(self.Sizes()), d, d+1, made...))
+	return makeReshape(op)(c, self, slices.Replace(slices.Clone(self.Sizes()), d, d+1, inferred...))
 }
 
-// squeezed drops those dimensions of size 1 that are in mask.
-func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
+// squeezeDims drops those dimensions of size 1 that are in mask.
+func squeezeDims(b *build.Builder, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	sizes, p, sparse := []int64{}, t.Parts(), t.Dim()-denseDim(t)
 	var rows, dense []int64 // the rows of indices that stay, and the dense dimensions that go
 	for d, n := range t.Sizes() {
@@ -111,59 +104,59 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	values := p.Values
 	without := func(part *tensor.Tensor, lead int64) *tensor.Tensor {
 		for i := len(dense) - 1; i >= 0; i-- {
-			part = s.SqueezeDim(part, dense[i]+lead)
+			part = b.SqueezeDim(part, dense[i]+lead)
 		}
 		return part
 	}
 	if t.Layout() == tensor.COO {
 		indices := p.Indices[0]
 		if len(rows) < sparse {
-			kept := []*tensor.Tensor{s.Narrow(indices, 0, 0, 0)}
+			kept := []*tensor.Tensor{b.Narrow(indices, 0, 0, 0)}
 			for _, d := range rows {
-				kept = append(kept, s.Narrow(indices, 0, d, 1))
+				kept = append(kept, b.Narrow(indices, 0, d, 1))
 			}
-			indices = s.Cat(kept, 0)
+			indices = b.Cat(kept, 0)
 		}
-		return s.tensor(coordinates{indices, without(values, 1), sizes, p.Coalesced})
+		return assembleCoo(b, coordinates{indices, without(values, 1), sizes, p.Coalesced})
 	}
-	b := batches(t)
-	if !slices.Contains(rows, int64(b)) || !slices.Contains(rows, int64(b)+1) {
-		s.Failf("the matrix dimensions, of sizes %v, cannot be changed in layout %v; convert with to_sparse() or to_dense()", t.Sizes()[b:b+2], t.Layout())
+	batch := batchDim(t)
+	if !slices.Contains(rows, int64(batch)) || !slices.Contains(rows, int64(batch)+1) {
+		b.Failf("the matrix dimensions, of sizes %v, cannot be changed in layout %v; convert with to_sparse() or to_dense()", t.Sizes()[batch:batch+2], t.Layout())
 		return nil
 	}
-	lead := int64(b + 1)
-	if inBlocks(t.Layout()) {
+	lead := int64(batch + 1)
+	if hasBlocks(t.Layout()) {
 		lead += 2
 	}
 	values = without(values, lead)
 	parts := []*tensor.Tensor{p.Indices[0], p.Indices[1], values}
-	for d := b - 1; d >= 0; d-- {
+	for d := batch - 1; d >= 0; d-- {
 		if slices.Contains(rows, int64(d)) {
 			continue
 		}
 		for i, part := range parts {
-			parts[i] = s.SqueezeDim(part, int64(d))
+			parts[i] = b.SqueezeDim(part, int64(d))
 		}
 	}
-	return s.assemble(t.Layout(), sizes, parts[0], parts[1], parts[2])
+	return assembleCompressed(b, t.Layout(), sizes, parts[0], parts[1], parts[2])
 }
 
-// squeeze drops dimensions of size 1: those named, or all.
+// squeeze drops dimensions of size 1: those in dims, or all.
 func squeeze(c dispatch.Context, out, self *tensor.Tensor, dims []int64, all bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "squeeze")
-	defer s.Close(&err)
-	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), all)
+	b := build.New(c, "squeeze")
+	defer b.Close(&err)
+	mask, err := shape.WrapDims(b.Op, dims, self.Dim(), all)
 	if err != nil {
 		return nil, err
 	}
-	return s.result(out, s.squeezed(self, mask))
+	return writeResult(b, out, squeezeDims(b, self, mask))
 }
 
-// moved implements movedim.
-func moved(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "movedim")
-	defer s.Close(&err)
-	order, err := shape.Moved(s.Op, self.Dim(), source, destination)
+// moveDims implements movedim.
+func moveDims(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (_ *tensor.Tensor, err error) {
+	b := build.New(c, "movedim")
+	defer b.Close(&err)
+	order, err := shape.Moved(b.Op, self.Dim(), source, destination)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +164,7 @@ func moved(c dispatch.Context, self *tensor.Tensor, source, destination []int64)
 	for i, d := range order {
 		dims[i] = int64(d)
 	}
-	return s.Return(s.permuted(self, dims))
+	return b.Return(permuteDims(b, self, dims))
 }
 
 // transposeLast is mT.
@@ -195,10 +188,10 @@ func adjointMatrix(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, err
 
 // adjoint is mH.
 func adjoint(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "adjoint")
-	defer s.Close(&err)
-	turned := s.Track(transposeLast(c, self))
-	return s.ReturnNew(c.Conj(turned))
+	b := build.New(c, "adjoint")
+	defer b.Close(&err)
+	transposed := b.Track(transposeLast(c, self))
+	return b.ReturnNew(c.Conj(transposed))
 }
 
 // transposeAll is T.
@@ -212,8 +205,8 @@ func transposeAll(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, erro
 
 // expand repeats dimensions of size 1, and adds leading ones, which are sparse.
 func expand(c dispatch.Context, self *tensor.Tensor, size []int64, _ bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "expand")
-	defer s.Close(&err)
+	b := build.New(c, "expand")
+	defer b.Close(&err)
 	sizes, lead := slices.Clone(size), len(size)-self.Dim()
 	for d := range sizes {
 		if sizes[d] == -1 && d >= lead && lead >= 0 {
@@ -221,18 +214,18 @@ func expand(c dispatch.Context, self *tensor.Tensor, size []int64, _ bool) (_ *t
 		}
 	}
 	if slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 }) || !shape.ExpandsTo(self.Sizes(), sizes) {
-		s.Failf("a tensor of sizes %v cannot be expanded to %v", self.Sizes(), size)
+		b.Failf("a tensor of sizes %v cannot be expanded to %v", self.Sizes(), size)
 	}
-	return s.Return(s.broadcast(self, sizes))
+	return b.Return(broadcastTo(b, self, sizes))
 }
 
-// broadcast returns t with sizes that its own expand to, in the same layout.
-func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+// broadcastTo returns t expanded to sizes, in the same layout.
+func broadcastTo(b *build.Builder, t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if slices.Equal(t.Sizes(), sizes) {
 		return t
 	}
-	x, f, lead := s.coordinatesOf(t), formOf(t), len(sizes)-t.Dim()
-	sparse := lead + x.sparse()
+	x, f, lead := coordinatesOf(b, t), formOf(t), len(sizes)-t.Dim()
+	sparse := lead + x.sparseDim()
 	repeated := func(d int) bool { return d < lead || x.sizes[d-lead] != sizes[d] }
 	var along []int64
 	for d := range sparse {
@@ -242,86 +235,86 @@ func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	}
 	y := coordinates{x.indices, x.values, sizes, x.coalesced}
 	if len(along) > 0 {
-		n, indices := shape.Product(along), s.wide(x.indices)
-		each := s.arange(x.count()*n, x.values.Device())
-		of := s.quotient(each, max(n, 1))
-		within, rows := s.places(s.Sub(each, s.times(of, n)), along), make([]*tensor.Tensor, sparse)
+		n, indices := shape.Product(along), asInt64(b, x.indices)
+		each := makeRange(b, x.nnz()*n, x.values.Device())
+		of := floorDivInt(b, each, max(n, 1))
+		within, rows := unflattenIndices(b, b.Sub(each, mulInt(b, of, n)), along), make([]*tensor.Tensor, sparse)
 		k := int64(0)
 		for d := range rows {
 			if repeated(d) {
-				rows[d] = s.Select(within, 0, k)
+				rows[d] = b.Select(within, 0, k)
 				k++
 			} else {
-				rows[d] = s.take(s.Select(indices, 0, int64(d-lead)), 0, of)
+				rows[d] = b.IndexSelect(b.Select(indices, 0, int64(d-lead)), 0, of)
 			}
 		}
-		y.indices, y.values, y.coalesced = s.Stack(rows, 0), s.take(x.values, 0, of), false
+		y.indices, y.values, y.coalesced = b.Stack(rows, 0), b.IndexSelect(x.values, 0, of), false
 	}
 	wanted := append([]int64{y.values.Sizes()[0]}, sizes[sparse:]...)
-	y.values = s.Expand(y.values, wanted...)
+	y.values = b.Expand(y.values, wanted...)
 	if x.coalesced {
-		y = s.coalesced(y)
+		y = coalesceCoordinates(b, y)
 	}
-	return s.from(y, f)
+	return assembleForm(b, y, f)
 }
 
-// flip turns dimensions round.
+// flip reverses dimensions.
 func flip(c dispatch.Context, self *tensor.Tensor, dims []int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "flip")
-	defer s.Close(&err)
-	mask, err := shape.WrapDims(s.Op, dims, self.Dim(), false)
+	b := build.New(c, "flip")
+	defer b.Close(&err)
+	mask, err := shape.WrapDims(b.Op, dims, self.Dim(), false)
 	if err != nil {
 		return nil, err
 	}
-	x := s.coordinatesOf(self)
+	x := coordinatesOf(b, self)
 	y := coordinates{x.indices, x.values, x.sizes, x.coalesced}
 	var rows []*tensor.Tensor
 	var dense []int64
-	for d, turned := range mask {
+	for d, flipped := range mask {
 		switch {
-		case d >= x.sparse() && turned:
-			dense = append(dense, int64(d-x.sparse()+1))
-		case d < x.sparse() && turned:
-			rows = append(rows, s.Sub(s.IntNumber(x.sizes[d]-1), s.Select(x.indices, 0, int64(d))))
-		case d < x.sparse():
-			rows = append(rows, s.Select(x.indices, 0, int64(d)))
+		case d >= x.sparseDim() && flipped:
+			dense = append(dense, int64(d-x.sparseDim()+1))
+		case d < x.sparseDim() && flipped:
+			rows = append(rows, b.Sub(b.IntNumber(x.sizes[d]-1), b.Select(x.indices, 0, int64(d))))
+		case d < x.sparseDim():
+			rows = append(rows, b.Select(x.indices, 0, int64(d)))
 		}
 	}
-	if slices.Contains(mask[:x.sparse()], true) {
-		y.indices, y.coalesced = s.Stack(rows, 0), false
+	if slices.Contains(mask[:x.sparseDim()], true) {
+		y.indices, y.coalesced = b.Stack(rows, 0), false
 	}
 	if len(dense) > 0 {
-		y.values = s.Flip(x.values, dense...)
+		y.values = b.Flip(x.values, dense...)
 	}
 	if x.coalesced {
-		y = s.coalesced(y)
+		y = coalesceCoordinates(b, y)
 	}
-	return s.Return(s.from(y, formOf(self)))
+	return b.Return(assembleForm(b, y, formOf(self)))
 }
 
-// roll joins the parts of dimensions in another order.
+// roll shifts dimensions cyclically.
 func roll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "roll")
-	defer s.Close(&err)
+	b := build.New(c, "roll")
+	defer b.Close(&err)
 	by, flat, err := ops.RollShifts(self, shifts, dims)
 	if err != nil {
 		return nil, err
 	}
-	t := s.clone(self)
+	t := b.Clone(self)
 	if flat {
-		t = s.Reshape(self, self.Numel())
+		t = b.Reshape(self, self.Numel())
 	}
 	for d, first := range by {
 		if first == 0 {
 			continue
 		}
 		whole, rest := t, t.Sizes()[d]-first
-		end := s.Track(narrow(c, whole, int64(d), rest, first))
-		begin := s.Track(narrow(c, whole, int64(d), 0, rest))
-		t = s.Cat([]*tensor.Tensor{end, begin}, int64(d))
+		end := b.Track(narrow(c, whole, int64(d), rest, first))
+		begin := b.Track(narrow(c, whole, int64(d), 0, rest))
+		t = b.Cat([]*tensor.Tensor{end, begin}, int64(d))
 	}
 	if flat {
-		t = s.Reshape(t, self.Sizes()...)
+		t = b.Reshape(t, self.Sizes()...)
 	}
-	return s.Return(t)
+	return b.Return(t)
 }

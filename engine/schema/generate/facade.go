@@ -506,7 +506,7 @@ func registered(all []*function, name, table, setter string) string {
 // sparseUnary writes the operators of sparse tensors that work on the values alone.
 func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 	var b strings.Builder
-	b.WriteString(goBanner + "package sparse\n\nimport \"" + module + "engine/dispatch\"\n\n// unary are the operators whose entries have the tag sparse.\nfunc unary() dispatch.Backend {\n\treturn dispatch.Backend{\n")
+	b.WriteString(goBanner + "package sparse\n\nimport \"" + module + "engine/dispatch\"\n\n// newUnaryBackend returns the kernels of the unary operators with the tag sparse.\nfunc newUnaryBackend() dispatch.Backend {\n\treturn dispatch.Backend{\n")
 	for _, o := range ops {
 		i := slices.IndexFunc(all, func(f *function) bool { return f.name == o.GoName() })
 		if !o.Tagged("sparse") || o.AliasOf != "" || i < 0 {
@@ -514,9 +514,9 @@ func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 		}
 		switch f := all[i]; f.signature(false) {
 		case "(out, self *tensor.Tensor) (*tensor.Tensor, error)":
-			fmt.Fprintf(&b, "\t\t%s: unaryOn(%q, dispatch.Context.%s),\n", f.name, f.op, f.name)
+			fmt.Fprintf(&b, "\t\t%s: makeUnary(%q, dispatch.Context.%s),\n", f.name, f.op, f.name)
 		case "(self *tensor.Tensor) (*tensor.Tensor, error)":
-			fmt.Fprintf(&b, "\t\t%s: freshOn(%q, dispatch.Context.%s),\n", f.name, f.op, f.name)
+			fmt.Fprintf(&b, "\t\t%s: makeUnaryWithoutOut(%q, dispatch.Context.%s),\n", f.name, f.op, f.name)
 		default:
 			return o.Wrong(fmt.Errorf("the tag sparse goes with one tensor, and an out at most"))
 		}
