@@ -1,12 +1,16 @@
 package cpu
 
 import (
+	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -17,7 +21,15 @@ const (
 	// sortSlab is the approximate number of bytes of lines and results to copy at a time if their layout does not suit the kernels. Fewer than
 	// leastSorted lines would waste cache lines and occupy too few threads.
 	sortSlab, leastSorted = 1 << 20, 16
+	// Rows of more than longRow elements are sorted in stages, which keep to the caches and which threads share; for the threads, a single row of half of
+	// that is, too.
+	longRow = 1 << 18
+	// Stages sort into buckets of at least bucketWords on average, by up to mostBits bits, and count elements in up to sortBlocks blocks. A word has a key
+	// and an index.
+	bucketWords, mostBits, sortBlocks, sortWord = 512, 10, 16, 8
 )
+
+var sortKernel, sortStages = kernel.Get("sort"), kernel.Get("sort_stages")
 
 // sort runs a sorting kernel on the lines of a tensor, in blocks if they have to be copied.
 func sort(op string, w backend.Sorting) error {
@@ -122,11 +134,23 @@ func sortLines(op string, w backend.Sorting) error {
 		}
 	}
 	rows := self.Numel() / n
-	shareRooms(&s, w.Entries*kernel.SortEntry(size), rows, max(Grain/(8*n), 1), func(begin, end int64, scratch uintptr) {
-		l := kernel.Scan{In: at(in, begin*n), Scratch: scratch, Outer: end - begin, N: n, Inner: 1, Width: 1, Params: w.Params}
-		l.Out[0], l.Out[1] = at(sorted[0], begin*w.Keep), at(sorted[1], begin*w.Keep)
-		kernel.Call(fn, unsafe.Pointer(&l))
-	})
+	if w.Kernel == sortKernel && size > 1 && (n > longRow || n > longRow/2 && rows == 1 && parallel.Threads() > 1) {
+		for row := range rows {
+			s.Do(func() error {
+				return sortLong(op, sortStageArgs{in: at(in, row*n), values: at(sorted[0], row*n), indices: at(sorted[1], row*n), n: n, descending: w.Params[0]}, self.DType())
+			})
+		}
+	} else {
+		scratch := w.Entries * kernel.SortEntry(size)
+		if w.Kernel == sortKernel && size > 1 {
+			scratch = n * sortWord
+		}
+		shareRooms(&s, scratch, rows, max(Grain/(8*n), 1), func(begin, end int64, scratch uintptr) {
+			l := kernel.Scan{In: at(in, begin*n), Scratch: scratch, Outer: end - begin, N: n, Inner: 1, Width: 1, Params: w.Params}
+			l.Out[0], l.Out[1] = at(sorted[0], begin*w.Keep), at(sorted[1], begin*w.Keep)
+			kernel.Call(fn, unsafe.Pointer(&l))
+		})
+	}
 	if s.Err != nil {
 		return s.Err
 	}
@@ -135,5 +159,80 @@ func sortLines(op string, w backend.Sorting) error {
 			copyTo(op, backend.Copying{To: t, From: sorted[i]})
 		}
 	}
+	return nil
+}
+
+// sortStageArgs mirrors sort_stage_args of sort.h.
+type sortStageArgs struct {
+	in, values, indices, scratch, counts    uintptr
+	least, most                             uint64
+	n, begin, end, stage, digit, descending int64
+}
+
+// The stages of a long sort.
+const (
+	sortRange = iota
+	sortCount
+	sortSpread
+	sortFinish
+)
+
+// sortLong sorts a contiguous row with all threads: by the upper bits of the keys into buckets, and then each bucket. The memory of the indices holds
+// the words to sort.
+func sortLong(op string, args sortStageArgs, d dtype.DType) error {
+	fn, err := sortStages.For(op, d)
+	if err != nil {
+		return err
+	}
+	step := max(Grain, (args.n+sortBlocks-1)/sortBlocks)
+	blocks := (args.n + step - 1) / step
+	args.digit = int64(min(bits.Len64(uint64(args.n/bucketWords)), mostBits))
+	buckets := int64(1) << args.digit
+	ranges := make([]sortStageArgs, blocks)
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	counts := s.Step(func() (*tensor.Tensor, error) {
+		return tensor.Zeros(op, []int64{blocks + 1, buckets}, dtype.Int32, device.Host)
+	})
+	if s.Err != nil {
+		return s.Err
+	}
+	each := func(stage int64) {
+		pieces(args.n, step, func(p, begin, end int64) {
+			a := args
+			a.stage, a.begin, a.end, a.counts = stage, begin, end, at(counts, p*buckets)
+			kernel.Call(fn, unsafe.Pointer(&a))
+			ranges[p] = a
+		})
+	}
+	args.least, args.most = math.MaxUint64, 0
+	each(sortRange)
+	for _, r := range ranges {
+		args.least, args.most = min(args.least, r.least), max(args.most, r.most)
+	}
+	each(sortCount)
+	next, all, largest := elements[uint32](counts), uint32(0), uint32(0)
+	ends := next[blocks*buckets:]
+	for b := range buckets {
+		start := all
+		for p := range blocks {
+			size := next[p*buckets+b]
+			next[p*buckets+b] = all
+			all += size
+		}
+		ends[b], largest = all, max(largest, all-start)
+	}
+	// Threads are limited by the largest bucket, so that their scratch never exceeds one row.
+	rooms := scratches(&s, int64(largest)*sortWord, max(args.n/int64(largest), 1))
+	if s.Err != nil {
+		return s.Err
+	}
+	each(sortSpread)
+	parallel.For(buckets, 1, func(begin, end int64) {
+		a := args
+		a.stage, a.begin, a.end, a.counts, a.scratch = sortFinish, begin, end, at(counts, blocks*buckets), <-rooms
+		defer func() { rooms <- a.scratch }()
+		kernel.Call(fn, unsafe.Pointer(&a))
+	})
 	return nil
 }

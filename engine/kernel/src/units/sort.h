@@ -1,4 +1,5 @@
 // Sorting, selection and search.
+#include "../radix.h"
 #include "../search.h"
 #include "../select.h"
 
@@ -6,20 +7,18 @@ namespace lt {
 namespace {
 
 // Sorts rows of n elements into values and their indices; params[0] is 1 for descending order.
-// Scratch holds n entries, 2n for elements of 8 bytes, and none for elements of a byte: those are
-// counted. Entries up to the size of an index use the indices' memory, too.
+// Scratch has 8 bytes for each element of a row, and none for elements of a byte: those are
+// counted. The memory of the indices holds words, too.
 struct Sort {
   template <class T>
   static void row(const lt_scan *s) {
-    const int64_t n = s->n;
-    for (int64_t o = 0; o < s->outer; o++) {
-      const T *in = (const T *)s->in + o * n;
-      T *values = (T *)s->out[0] + o * n;
-      int64_t *indices = (int64_t *)s->out[1] + o * n;
-      if constexpr (sizeof(T) == 1)
-        count(in, n, s->params[0], values, indices);
-      else
-        sort(in, n, s->params[0], values, indices, (EntryOf<T> *)s->scratch);
+    if constexpr (sizeof(T) == 1) {
+      for (int64_t o = 0; o < s->outer; o++)
+        count((const T *)s->in + o * s->n, s->n, s->params[0], (T *)s->out[0] + o * s->n,
+              (int64_t *)s->out[1] + o * s->n);
+    } else {
+      sort_rows(row_of<T>(s->in, s->n, s->params[0]), s->outer, (uint64_t *)s->scratch,
+                (char *)s->out[0], (int64_t *)s->out[1]);
     }
   }
 
@@ -41,48 +40,56 @@ struct Sort {
       indices[to] = i;
     }
   }
+};
+
+// One stage of sorting a long row, for elements or buckets begin to end. Words are spread to
+// buckets by their highest `digit` bits, and the buckets are sorted. counts has a number for each
+// bucket: the words of a block of elements, then the position of the next one; before kFinish the
+// end of each bucket. scratch has space for the words of a bucket.
+enum SortStage { kRange, kCount, kSpread, kFinish };
+
+struct sort_stage_args {
+  uintptr_t in, values, indices, scratch, counts;
+  uint64_t least, most;  // of the keys
+  int64_t n, begin, end, stage, digit, descending;
+};
+
+void sort_stage(sort_stage_args *a, Row r) {
+  if (a->stage == kRange) return extend_range(r, a->begin, a->end, &a->least, &a->most);
+  r.relative_to(a->least, a->most);
+  const int lower = r.bits > a->digit ? r.bits - (int)a->digit : 0;
+  const uint64_t mask = ((uint64_t)1 << a->digit) - 1;
+  uint32_t *counts = (uint32_t *)a->counts;
+  uint64_t *words = (uint64_t *)a->indices;
+  if (a->stage == kFinish) {
+    int64_t start = a->begin ? counts[a->begin - 1] : 0;
+    for (int64_t b = a->begin; b < a->end; b++) {
+      if (counts[b] > start)
+        finish_words(r, words + start, (uint64_t *)a->scratch, counts[b] - start, lower,
+                     (char *)a->values + start * r.size, (int64_t *)words + start);
+      start = counts[b];
+    }
+    return;
+  }
+  uint64_t block[kBlock];
+  for (int64_t begin = a->begin, n; begin < a->end; begin += n) {
+    n = a->end - begin < kBlock ? a->end - begin : kBlock;
+    read_words(r, begin, n, block);
+    if (a->stage == kCount) {
+      for (int64_t i = 0; i < n; i++) counts[block[i] >> kIndexBits >> lower & mask]++;
+      continue;
+    }
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t to = counts[block[i] >> kIndexBits >> lower & mask]++;
+      if (to < a->n) words[to] = block[i];  // unless another thread changed the elements
+    }
+  }
+}
+
+struct SortStages {
   template <class T>
-  static void sort(const T *in, int64_t n, bool descending, T *values, int64_t *indices,
-                   EntryOf<T> *scratch) {
-    using E = EntryOf<T>;
-    [[maybe_unused]] const auto flip = flip_of<T>(descending);
-    if constexpr (kind_of<T> == kInteger && sizeof(T) == 8) {
-      auto least = flip_of<T>(true), most = flip_of<T>(false);
-      for (int64_t i = 0; i < n; i++) {
-        const auto key = sort_key(in[i]) ^ flip;
-        least = key < least ? key : least;
-        most = key > most ? key : most;
-      }
-      if (most - least <= UINT32_MAX) {
-        narrow(in, n, flip, least, values, indices, (Entry<uint32_t> *)scratch);
-        return;
-      }
-    }
-    E *other = sizeof(E) <= sizeof(*indices) ? (E *)indices : scratch + n;
-    const E *e = sorted_entries(in, n, descending, scratch, other);
-    write(e, n, values, indices, [=](const E &x) {
-      if constexpr (kind_of<T> == kInteger)
-        return value_of_key<T>(decltype(x.key)(x.key ^ flip));
-      else
-        return in[x.index];
-    });
-  }
-  // Sorts 8-byte integers in a range of 2^32 by their offset from the smallest: shorter keys.
-  template <class T, class K>
-  static void narrow(const T *in, int64_t n, K flip, K least, T *values, int64_t *indices,
-                     Entry<uint32_t> *scratch) {
-    for (int64_t i = 0; i < n; i++)
-      scratch[i] = {uint32_t((sort_key(in[i]) ^ flip) - least), (uint32_t)i};
-    write(sorted_keys(scratch, (Entry<uint32_t> *)indices, n), n, values, indices,
-          [=](const Entry<uint32_t> &x) { return value_of_key<T>((x.key + least) ^ flip); });
-  }
-  template <class T, class E, class F>
-  static void write(const E *e, int64_t n, T *values, int64_t *indices, F value) {
-    for (int64_t i = n; i-- > 0;) {  // from the end, where indices are not in the way of entries
-      const E x = e[i];
-      values[i] = value(x);
-      indices[i] = x.index;
-    }
+  static void row(sort_stage_args *a) {
+    if constexpr (sizeof(T) > 1) sort_stage(a, row_of<T>(a->in, a->n, a->descending));
   }
 };
 
@@ -211,6 +218,15 @@ LT_INLINE bool in_order(int64_t n, At at) {
   return outside == 0;
 }
 
+// A value, or the key of a 16-bit float, to compare with another one or with that plus 1.
+template <class T>
+LT_INLINE int64_t wide_key(T value) {
+  if constexpr (kind_of<T> == kFloating)
+    return sort_key(value);
+  else
+    return (int64_t)value;
+}
+
 // in holds rows of n sorted values, out[0] `width` values for each (or for all, where inner is 0);
 // out[1] gets the first position at which each could be inserted, the last where params[0] is 1.
 // scratch, where given, holds the order of the rows.
@@ -225,19 +241,32 @@ struct SearchSorted {
       // The check pays if there are many values to search for.
       const bool ordered = s->width >= s->n &&
                            in_order<T>(s->n, [=](int64_t j) { return in[order ? order[j] : j]; });
-      const auto search = [=](auto before) {
-        search_all<T>(
-            s->width, s->n, [=](int64_t i) { return values[i]; }, before,
-            [=](int64_t i, int64_t found) { out[i] = found; }, ordered);
-      };
-      if (order && s->params[0])
-        search([=](int64_t j, T v) { return !is_greater(in[order[j]], v); });
-      else if (order)
-        search([=](int64_t j, T v) { return !is_at_least(in[order[j]], v); });
-      else if (s->params[0])
-        search([=](int64_t j, T v) { return !is_greater(in[j], v); });
-      else
-        search([=](int64_t j, T v) { return !is_at_least(in[j], v); });
+      const bool right = s->params[0];
+      if constexpr (sizeof(T) < 4 || (kind_of<T> == kInteger && sizeof(T) == 4)) {
+        const auto search = [=](auto before) {
+          search_all<int64_t>(
+              s->width, s->n, [=](int64_t i) { return wide_key(values[i]) + right; }, before,
+              [=](int64_t i, int64_t found) { out[i] = found; }, ordered);
+        };
+        if (order)
+          search([=](int64_t j, int64_t key) { return wide_key(in[order[j]]) < key; });
+        else
+          search([=](int64_t j, int64_t key) { return wide_key(in[j]) < key; });
+      } else {
+        const auto search = [=](auto before) {
+          search_all<T>(
+              s->width, s->n, [=](int64_t i) { return values[i]; }, before,
+              [=](int64_t i, int64_t found) { out[i] = found; }, ordered);
+        };
+        if (order && right)
+          search([=](int64_t j, T v) { return !is_greater(in[order[j]], v); });
+        else if (order)
+          search([=](int64_t j, T v) { return !is_at_least(in[order[j]], v); });
+        else if (right)
+          search([=](int64_t j, T v) { return !is_greater(in[j], v); });
+        else
+          search([=](int64_t j, T v) { return !is_at_least(in[j], v); });
+      }
     }
   }
 };
@@ -250,6 +279,7 @@ using NanMedian = Select<kNanMedian>;
 
 LT_UNIT(sort){
     {"sort", "", LT_SORTED(Sort)},
+    {"sort_stages", "", LT_SORTED(SortStages)},
     {"median", "", LT_SORTED(Median)},
     {"nanmedian", "", LT_SORTED(NanMedian)},
     {"topk", "", LT_SORTED(TopK)},
