@@ -190,12 +190,22 @@ struct Dot {
         int64_t blocks = (d->n - i) / L;
         if (blocks > 64) blocks = 64;
         Product lane[L];
-        for (int k = 0; k < L; k++) lane[k] = Product(0);
-        for (int64_t s = 0; s < blocks; s++, i += L) {
-          Product x[L], y[L];
-          cast_row<T, Product>((const char *)(a + i), sizeof(T), (char *)x, sizeof(Product), L);
-          cast_row<T, Product>((const char *)(b + i), sizeof(T), (char *)y, sizeof(Product), L);
-          for (int k = 0; k < L; k++) lane[k] = Product(lane[k] + product(x[k], y[k], conjugate));
+        if constexpr (__is_same(T, Product) && kind_of<T> == kFloating) {
+          constexpr int N = Vec<T>::N;
+          Vec<T> sums[L / N];
+          for (Vec<T> &sum : sums) sum = T(0);
+          for (int64_t s = 0; s < blocks; s++, i += L)
+            for (int k = 0; k < L / N; k++)
+              sums[k] = sums[k] + load(a + i + k * N) * load(b + i + k * N);
+          for (int k = 0; k < L / N; k++) store(lane + k * N, sums[k]);
+        } else {
+          for (int k = 0; k < L; k++) lane[k] = Product(0);
+          for (int64_t s = 0; s < blocks; s++, i += L) {
+            Product x[L], y[L];
+            cast_row<T, Product>((const char *)(a + i), sizeof(T), (char *)x, sizeof(Product), L);
+            cast_row<T, Product>((const char *)(b + i), sizeof(T), (char *)y, sizeof(Product), L);
+            for (int k = 0; k < L; k++) lane[k] = Product(lane[k] + product(x[k], y[k], conjugate));
+          }
         }
         for (int h = L / 2; h > 0; h /= 2)
           for (int k = 0; k < h; k++) lane[k] = Product(lane[k] + lane[k + h]);
