@@ -173,6 +173,9 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	return true
 }
 
+// Rows are divided into parts of at least leastRow elements, or of a thread's share, up to mostRow.
+const leastRow, mostRow = 128, 4096
+
 // split runs l. It divides a large l along its longest outer dimension for several threads.
 func split(l *kernel.Loop, run func(*kernel.Loop)) {
 	total := int64(1)
@@ -188,8 +191,12 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 		run(l)
 		return
 	}
-	n := l.Sizes[d]
-	parallel.ForInterruptible(n, max(Grain*n/total, 1), func(begin, end int64) {
+	n, grain := l.Sizes[d], int64(1)
+	if d == 0 && l.Ndim > 1 {
+		// Parts of rows repeat the work for each row.
+		grain = max(leastRow, min((n+int64(parallel.Threads())-1)/int64(parallel.Threads()), mostRow))
+	}
+	parallel.ForInterruptible(n, max(Grain*n/total, grain), func(begin, end int64) {
 		piece := loops.Get().(*kernel.Loop)
 		*piece = *l
 		piece.Sizes[d] = end - begin
