@@ -6,11 +6,16 @@
 namespace lt {
 namespace {
 
-// n elements, contiguous or strided.
+// n elements, contiguous or strided, or the same one n times.
 template <class T>
 LT_INLINE void move_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
   if (to_step == (int64_t)sizeof(T) && from_step == (int64_t)sizeof(T)) {
     memcpy(to, from, (size_t)n * sizeof(T));
+    return;
+  }
+  if (to_step == (int64_t)sizeof(T) && from_step == 0) {
+    const T value = *(const T *)from;
+    for (int64_t i = 0; i < n; i++) ((T *)to)[i] = value;
     return;
   }
   for (int64_t i = 0; i < n; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * from_step);
