@@ -37,8 +37,8 @@ func asBytes(op string, s *storage.Storage, from, to int64) (*tensor.Tensor, err
 	return tensor.New(op, s, dtype.Uint8, []int64{to - from}, []int64{1}, from)
 }
 
-// send writes the bytes of a storage of the host to one of a device.
-func send(op string, to, from *storage.Storage) error {
+// copyToDevice copies the bytes of a host storage to a device storage.
+func copyToDevice(op string, to, from *storage.Storage) error {
 	t, err := asBytes(op, to, 0, to.Nbytes())
 	if err != nil {
 		return err

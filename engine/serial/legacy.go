@@ -36,8 +36,8 @@ type stream struct {
 // firstWindow is how many bytes are read to find the end of a pickle in.
 const firstWindow = 1 << 12
 
-// pickled reads the bytes of the next pickle.
-func (s *stream) pickled() ([]byte, error) {
+// readPickle reads the bytes of the next pickle.
+func (s *stream) readPickle() ([]byte, error) {
 	for window := int64(firstWindow); ; window *= 2 {
 		window = min(window, s.end-s.at)
 		if err := s.l.budget.Spend(window); err != nil {
@@ -61,31 +61,31 @@ func (s *stream) pickled() ([]byte, error) {
 	}
 }
 
-// value reads the next pickle, which holds neither tensors nor storages.
-func (s *stream) value() (any, error) {
-	data, err := s.pickled()
+// readValue decodes the next pickle, which contains neither tensors nor storages.
+func (s *stream) readValue() (any, error) {
+	data, err := s.readPickle()
 	if err != nil {
 		return nil, err
 	}
-	return s.l.decode(data, pickle.Rules{})
+	return s.l.decodePickle(data, pickle.Rules{})
 }
 
-// count reads the next pickle, a number of things that each take some bytes of the file.
-func (s *stream) count() (int64, error) {
-	value, err := s.value()
+// readCount decodes the next pickle, the number of items that each take some bytes of the file.
+func (s *stream) readCount() (int64, error) {
+	value, err := s.readValue()
 	if err != nil {
 		return 0, err
 	}
 	n, ok := value.(int64)
 	if !ok || n < 0 || n > s.end-s.at {
-		return 0, s.l.bad("a number of tensors or storages", value)
+		return 0, s.l.newValueError("a number of tensors or storages", value)
 	}
 	return n, nil
 }
 
-// number reads the next n bytes, an integer.
-func (s *stream) number(n int64) (int64, error) {
-	data, err := s.bytes(n)
+// readInt reads the next n bytes, an integer.
+func (s *stream) readInt(n int64) (int64, error) {
+	data, err := s.readBytes(n)
 	if err != nil {
 		return 0, err
 	}
@@ -94,8 +94,8 @@ func (s *stream) number(n int64) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(whole[:])), nil
 }
 
-// bytes reads the next n bytes.
-func (s *stream) bytes(n int64) ([]byte, error) {
+// readBytes reads the next n bytes.
+func (s *stream) readBytes(n int64) ([]byte, error) {
 	if n > s.end-s.at {
 		return nil, status.Runtimef("%s: the file is damaged or truncated: %d bytes are expected from byte %d on, and %d are left", s.l.op, n, s.at, s.end-s.at)
 	}
@@ -107,9 +107,10 @@ func (s *stream) bytes(n int64) ([]byte, error) {
 	return data, err
 }
 
-// record finds the bytes of a storage, behind the number of its elements of size bytes, which is count unless that is negative.
-func (s *stream) record(key string, count, size int64) (*archive.Entry, error) {
-	have, err := s.number(8)
+// readRecord finds the bytes of a storage, which follow the number of its elements of size bytes; this must be count unless count is
+// negative.
+func (s *stream) readRecord(key string, count, size int64) (*archive.Entry, error) {
+	have, err := s.readInt(8)
 	switch {
 	case err != nil:
 		return nil, err
@@ -123,16 +124,16 @@ func (s *stream) record(key string, count, size int64) (*archive.Entry, error) {
 	return e, s.l.budget.Spend(tensorCost)
 }
 
-// runs are the records of a file without a directory.
-type runs struct {
+// recordTable contains the records of a file without a directory.
+type recordTable struct {
 	op      string
 	source  *file.Source
 	entries map[string]*archive.Entry
 }
 
-func (r runs) find(key string) *archive.Entry { return r.entries[key] }
+func (r recordTable) findRecord(key string) *archive.Entry { return r.entries[key] }
 
-func (r runs) fill(targets []archive.Target) error {
+func (r recordTable) readRecords(targets []archive.Target) error {
 	var parts []file.Part
 	for _, t := range targets {
 		at := t.Entry.Offset
@@ -150,18 +151,18 @@ func (r runs) fill(targets []archive.Target) error {
 // openLegacy reads the pickles of a file before version 1.6, and finds its storages.
 func (l *loader) openLegacy(source *file.Source) (any, error) {
 	s := &stream{l: l, source: source, end: source.Size}
-	if err := s.header(); err != nil {
+	if err := s.readHeader(); err != nil {
 		return nil, err
 	}
-	data, err := s.pickled()
+	data, err := s.readPickle()
 	if err != nil {
 		return nil, err
 	}
-	named := map[string]name{}
-	root, err := l.decode(data, pickle.Rules{Persistent: func(id any) (any, error) {
-		n, ok := nameOf(id)
+	named := map[string]storageName{}
+	root, err := l.decodePickle(data, pickle.Rules{Persistent: func(id any) (any, error) {
+		n, ok := parseStorageName(id)
 		if before, known := named[n.key]; !ok || known && (before.dtype != n.dtype || before.count != n.count) {
-			return nil, l.bad("the name of a storage", id)
+			return nil, l.newValueError("the name of a storage", id)
 		}
 		named[n.key] = n
 		return &pickle.Persistent{ID: id}, nil
@@ -170,23 +171,23 @@ func (l *loader) openLegacy(source *file.Source) (any, error) {
 		return nil, err
 	}
 	text := l.text // the value's, without the records after it
-	keys, err := s.value()
+	keys, err := s.readValue()
 	if err != nil {
 		return nil, err
 	}
 	l.text = text
 	list, ok := keys.(*pickle.List)
 	if !ok {
-		return nil, l.bad("the list of storages", keys)
+		return nil, l.newValueError("the list of storages", keys)
 	}
-	found := runs{l.op, source, map[string]*archive.Entry{}}
+	found := recordTable{l.op, source, map[string]*archive.Entry{}}
 	for _, item := range list.Items {
 		key, isText := item.(string)
 		n, known := named[key]
 		if !isText || !known || found.entries[key] != nil {
-			return nil, l.bad("the list of storages", item)
+			return nil, l.newValueError("the list of storages", item)
 		}
-		if found.entries[key], err = s.record(key, n.count, n.size()); err != nil {
+		if found.entries[key], err = s.readRecord(key, n.count, n.elementSize()); err != nil {
 			return nil, err
 		}
 	}
@@ -194,24 +195,24 @@ func (l *loader) openLegacy(source *file.Source) (any, error) {
 	return root, nil
 }
 
-// header reads the pickles before a legacy file's value.
-func (s *stream) header() error {
+// readHeader reads the pickles before a legacy file's value.
+func (s *stream) readHeader() error {
 	magic, _ := new(big.Int).SetString("1950a86a20f9469cfc6c", 16)
-	found, err := s.value()
+	found, err := s.readValue()
 	if err != nil {
 		return err
 	}
 	if number, ok := found.(*big.Int); !ok || number.Cmp(magic) != 0 {
 		return status.Runtimef("%s: Invalid magic number; corrupt file?", s.l.op)
 	}
-	version, err := s.value()
+	version, err := s.readValue()
 	if err != nil {
 		return err
 	}
 	if version != int64(legacyVersion) {
 		return status.Runtimef("%s: Invalid protocol version: %s", s.l.op, pickle.Describe(version))
 	}
-	facts, err := s.value()
+	facts, err := s.readValue()
 	if err != nil {
 		return err
 	}
@@ -224,25 +225,25 @@ func (s *stream) header() error {
 	return nil
 }
 
-// part returns the storage that a view in a name represents: (key, offset, count), in elements.
-func (l *loader) part(of *loading, n name) (*loading, error) {
+// sliceStorage returns the storage of a view in a name: (key, offset, count), in elements.
+func (l *loader) sliceStorage(of *loadedStorage, n storageName) (*loadedStorage, error) {
 	if len(n.view.Items) != 3 {
-		return nil, l.bad("a view of a storage", n.view)
+		return nil, l.newValueError("a view of a storage", n.view)
 	}
 	key, ok1 := n.view.Items[0].(string)
 	offset, ok2 := n.view.Items[1].(int64)
 	count, ok3 := n.view.Items[2].(int64)
 	if !ok1 || !ok2 || !ok3 || offset < 0 || count < 0 || offset > math.MaxInt64-count || offset+count > n.count {
-		return nil, l.bad("a view of a storage", n.view)
+		return nil, l.newValueError("a view of a storage", n.view)
 	}
 	at := n.key + "\x00" + key
 	if s := l.storages[at]; s != nil {
 		return s, nil
 	}
-	storage, err := of.storage.Slice(l.op, offset*n.size(), (offset+count)*n.size())
+	storage, err := of.storage.Slice(l.op, offset*n.elementSize(), (offset+count)*n.elementSize())
 	if err != nil {
 		return nil, err
 	}
-	l.storages[at] = &loading{storage: storage, location: of.location}
+	l.storages[at] = &loadedStorage{storage: storage, location: of.location}
 	return l.storages[at], nil
 }

@@ -17,26 +17,26 @@ import (
 
 // loader builds tensors from an archive.
 type loader struct {
-	op         string
-	budget     *file.Budget
-	records    records
-	places     *places
-	mapping    *storage.Storage // nil when bytes are read
-	storages   map[string]*loading
-	tensors    []*tensor.Tensor
-	numbers    map[any]int // tensors by the value that they were created from
-	text       text
-	sparse     []*tensor.Tensor // whose parts are to be checked
-	quantizing []quantizing
-	done       func() // makes the results, when all is read
+	op               string
+	budget           *file.Budget
+	records          records
+	locations        *locationMap
+	mapping          *storage.Storage // nil when bytes are read
+	storages         map[string]*loadedStorage
+	tensors          []*tensor.Tensor
+	numbers          map[any]int // tensors by the value that they were created from
+	text             text
+	sparse           []*tensor.Tensor // whose parts are to be checked
+	pendingQuantized []pendingQuantized
+	done             func() // makes the results, when all is read
 }
 
 // records are the storages' bytes in a file.
 type records interface {
 	// find returns where those of a key are, nil for keys that the file does not have.
-	find(key string) *archive.Entry
+	findRecord(key string) *archive.Entry
 	// fill reads them.
-	fill(targets []archive.Target) error
+	readRecords(targets []archive.Target) error
 }
 
 // folder is the records of a zip archive, below the folder that all of its names begin with.
@@ -45,12 +45,12 @@ type folder struct {
 	prefix string
 }
 
-func (f folder) find(key string) *archive.Entry { return f.Find(f.prefix + key) }
+func (f folder) findRecord(key string) *archive.Entry { return f.Find(f.prefix + key) }
 
-func (f folder) fill(targets []archive.Target) error { return f.ReadInto(targets) }
+func (f folder) readRecords(targets []archive.Target) error { return f.ReadInto(targets) }
 
-// loading is a storage of the file.
-type loading struct {
+// loadedStorage is a storage of the file.
+type loadedStorage struct {
 	storage  *storage.Storage
 	entry    *archive.Entry // nil when there is nothing to be read
 	location string         // of the saved storage
@@ -58,8 +58,8 @@ type loading struct {
 
 // Load reads a file's tensors and the structure that they are in.
 func Load(op string, source *file.Source, mapLocation string, mmap bool) (structure string, tensors []*tensor.Tensor, err error) {
-	err = load(op, source, mapLocation, mmap, func(l *loader, root any) (err error) {
-		structure, err = l.structure(root)
+	err = loadFile(op, source, mapLocation, mmap, func(l *loader, root any) (err error) {
+		structure, err = l.writeStructure(root)
 		tensors = l.tensors
 		return err
 	})
@@ -68,7 +68,7 @@ func Load(op string, source *file.Source, mapLocation string, mmap bool) (struct
 
 // LoadDict reads a file that holds a dict of tensors.
 func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (names []string, tensors []*tensor.Tensor, err error) {
-	err = load(op, source, mapLocation, mmap, func(l *loader, root any) error {
+	err = loadFile(op, source, mapLocation, mmap, func(l *loader, root any) error {
 		entries, ok := entriesOf(root)
 		if !ok {
 			return status.Runtimef("%s: the file holds %s, not a dict of tensors", op, pickle.Describe(root))
@@ -80,7 +80,7 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 			if !ok || !utf8.ValidString(name) {
 				return status.Runtimef("%s: the file's dict has a key that is not a UTF-8 string but %s", op, pickle.Describe(e.Key))
 			}
-			i, err := l.tensor(e.Value)
+			i, err := l.resolveTensor(e.Value)
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func orderedEntries(c *pickle.Call) ([]pickle.Entry, bool) {
 	if len(c.Args.Items) == 0 {
 		return c.Entries, true
 	}
-	list, ok := only(c.Args.Items).(*pickle.List)
+	list, ok := singleArgument(c.Args.Items).(*pickle.List)
 	if !ok {
 		return nil, false
 	}
@@ -154,16 +154,16 @@ func orderedEntries(c *pickle.Call) ([]pickle.Entry, bool) {
 	return append(entries, c.Entries...), true
 }
 
-// load opens a file, calls build to convert the pickle's value, and reads the bytes of the storages that build needed. build's tensors are released
-// on an error.
-func load(op string, source *file.Source, mapLocation string, mmap bool, build func(*loader, any) error) error {
-	places, err := parsePlaces(op, mapLocation)
+// loadFile opens a file, calls build to convert the pickle's value, and reads the bytes of the storages that build needed. build's
+// tensors are released on an error.
+func loadFile(op string, source *file.Source, mapLocation string, mmap bool, build func(*loader, any) error) error {
+	places, err := parseMapLocation(op, mapLocation)
 	if err != nil {
 		return err
 	}
-	l := &loader{op: op, budget: source.Budget(op), places: places, storages: map[string]*loading{}, numbers: map[any]int{}}
+	l := &loader{op: op, budget: source.Budget(op), locations: places, storages: map[string]*loadedStorage{}, numbers: map[any]int{}}
 	defer l.budget.Close()
-	root, err := l.open(source, mmap)
+	root, err := l.openFile(source, mmap)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 		defer l.mapping.Release()
 	}
 	if err = build(l, root); err == nil {
-		err = l.read()
+		err = l.readStorages()
 	}
 	for _, t := range l.sparse {
 		if err == nil {
@@ -182,9 +182,9 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 		}
 		t.Release()
 	}
-	for _, q := range l.quantizing {
+	for _, q := range l.pendingQuantized {
 		if err == nil {
-			err = l.finish(q)
+			err = l.finishQuantized(q)
 		}
 	}
 	for _, s := range l.storages {
@@ -201,8 +201,8 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 	return err
 }
 
-// open reads the file's directory and its pickle.
-func (l *loader) open(source *file.Source, mmap bool) (any, error) {
+// openFile reads the file's directory and its pickle.
+func (l *loader) openFile(source *file.Source, mmap bool) (any, error) {
 	head, err := source.Bytes(l.op, 0, min(source.Size, 512))
 	switch {
 	case err != nil:
@@ -225,8 +225,8 @@ func (l *loader) open(source *file.Source, mmap bool) (any, error) {
 	return nil, status.Runtimef("%s: the file is not a zip archive, as files of torch.save are: it begins with %q", l.op, head[:min(len(head), 8)])
 }
 
-// decode reads the pickle of the file's value.
-func (l *loader) decode(pickled []byte, rules pickle.Rules) (any, error) {
+// decodePickle decodes the pickle of the file's value.
+func (l *loader) decodePickle(pickled []byte, rules pickle.Rules) (any, error) {
 	if rules.Name == nil {
 		rules.Name = func(g pickle.Global) error { return checkName(l.op, g) }
 	}
@@ -275,13 +275,13 @@ func (l *loader) openArchive(source *file.Source) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.decode(pickled, pickle.Rules{})
+	return l.decodePickle(pickled, pickle.Rules{})
 }
 
-// read fills the storages that are not mapped.
-func (l *loader) read() error {
+// readStorages reads the bytes of the storages that are not mapped.
+func (l *loader) readStorages() error {
 	var targets []archive.Target
-	read := map[*loading]*storage.Storage{} // to be copied to a device
+	read := map[*loadedStorage]*storage.Storage{} // to be copied to a device
 	for _, s := range l.storages {
 		if s.entry == nil {
 			continue
@@ -297,61 +297,62 @@ func (l *loader) read() error {
 		}
 		targets = append(targets, archive.Target{Entry: s.entry, Parts: [][]byte{to.Bytes()}})
 	}
-	if err := l.records.fill(targets); err != nil {
+	if err := l.records.readRecords(targets); err != nil {
 		return err
 	}
 	for s, from := range read {
-		if err := send(l.op, s.storage, from); err != nil {
+		if err := copyToDevice(l.op, s.storage, from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *loader) bad(what string, value any) error {
+// newValueError returns the error for a value that does not fit the part of the pickle named by what.
+func (l *loader) newValueError(what string, value any) error {
 	return status.Runtimef("%s: the pickle is damaged: %s has %s", l.op, what, pickle.Describe(value))
 }
 
-// storage finds or makes the storage that a persistent ID names, and the dtype that it was saved with.
-func (l *loader) storage(value any) (*loading, dtype.DType, error) {
+// resolveStorage returns the storage of a persistent ID, which is created on first use, and the dtype that it was saved with.
+func (l *loader) resolveStorage(value any) (*loadedStorage, dtype.DType, error) {
 	p, ok := value.(*pickle.Persistent)
 	if !ok {
-		return nil, dtype.None, l.bad("a tensor", value)
+		return nil, dtype.None, l.newValueError("a tensor", value)
 	}
-	n, ok := nameOf(p.ID)
+	n, ok := parseStorageName(p.ID)
 	if !ok {
-		return nil, dtype.None, l.bad("the name of a storage", p.ID)
+		return nil, dtype.None, l.newValueError("the name of a storage", p.ID)
 	}
-	s, err := l.find(n.key, n.location)
+	s, err := l.openStorage(n.key, n.location)
 	if err != nil {
 		return nil, dtype.None, err
 	}
-	if have := s.storage.Nbytes(); n.count != have/n.size() {
-		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, but %d elements of %d bytes are expected", l.op, n.key, have, n.count, n.size())
+	if have := s.storage.Nbytes(); n.count != have/n.elementSize() {
+		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, but %d elements of %d bytes are expected", l.op, n.key, have, n.count, n.elementSize())
 	}
 	if n.view != nil {
-		s, err = l.part(s, n)
+		s, err = l.sliceStorage(s, n)
 	}
 	return s, n.dtype, err
 }
 
-// name is the description of a storage in a persistent ID.
-type name struct {
+// storageName is the description of a storage in a persistent ID.
+type storageName struct {
 	dtype         dtype.DType // None for an untyped one
 	key, location string
 	count         int64         // elements
 	view          *pickle.Tuple // in older files: (key, offset, count) of a part of it
 }
 
-func (n name) size() int64 {
+func (n storageName) elementSize() int64 {
 	if n.dtype == dtype.None {
 		return 1
 	}
 	return n.dtype.Size()
 }
 
-// nameOf reads a persistent ID: ("storage", class, key, location, count), in older files with a view or None behind.
-func nameOf(value any) (n name, ok bool) {
+// parseStorageName parses a persistent ID: ("storage", class, key, location, count), in older files followed by a view or None.
+func parseStorageName(value any) (n storageName, ok bool) {
 	id, _ := value.(*pickle.Tuple)
 	if id == nil || len(id.Items) != 5 && len(id.Items) != 6 {
 		return n, false
@@ -372,20 +373,20 @@ func nameOf(value any) (n name, ok bool) {
 	return n, ok
 }
 
-// find returns the storage of a key.
-func (l *loader) find(key, location string) (*loading, error) {
+// openStorage returns the storage of a key, which is created or mapped on first use.
+func (l *loader) openStorage(key, location string) (*loadedStorage, error) {
 	if s := l.storages[key]; s != nil {
 		return s, nil
 	}
-	e := l.records.find(key)
+	e := l.records.findRecord(key)
 	if e == nil {
 		return nil, status.Runtimef("%s: the file is damaged: it has no record for storage %.100q", l.op, key)
 	}
-	where, err := l.places.of(l.op, location)
+	where, err := l.locations.resolveDevice(l.op, location)
 	if err != nil {
 		return nil, err
 	}
-	s := &loading{location: location}
+	s := &loadedStorage{location: location}
 	switch {
 	case where.Type == device.Meta:
 		s.storage, err = storage.New(l.op, e.Size, where, false)
@@ -402,8 +403,8 @@ func (l *loader) find(key, location string) (*loading, error) {
 	return s, nil
 }
 
-// add adds a tensor that was created from value, and returns its number.
-func (l *loader) add(value any, t *tensor.Tensor) (int, error) {
+// addTensor adds a tensor that was created from value, and returns its number.
+func (l *loader) addTensor(value any, t *tensor.Tensor) (int, error) {
 	if err := l.budget.Spend(tensorCost); err != nil {
 		t.Release()
 		return -1, err
@@ -413,8 +414,8 @@ func (l *loader) add(value any, t *tensor.Tensor) (int, error) {
 	return len(l.tensors) - 1, nil
 }
 
-// tensor returns the number of the tensor that a value is, -1 for values that are none.
-func (l *loader) tensor(value any) (int, error) {
+// resolveTensor returns the number of the tensor of a value, which is created on first use, or -1 for values that are not tensors.
+func (l *loader) resolveTensor(value any) (int, error) {
 	c, ok := value.(*pickle.Call)
 	if !ok {
 		return -1, nil
@@ -422,11 +423,11 @@ func (l *loader) tensor(value any) (int, error) {
 	if i, ok := l.numbers[value]; ok {
 		return i, nil
 	}
-	if inner, _, err := l.wrapped(c); inner != nil || err != nil {
+	if inner, _, err := l.unwrapTensor(c); inner != nil || err != nil {
 		if err != nil {
 			return -1, err
 		}
-		i, err := l.tensor(inner)
+		i, err := l.resolveTensor(inner)
 		if err == nil {
 			l.numbers[value] = i
 		}
@@ -436,36 +437,36 @@ func (l *loader) tensor(value any) (int, error) {
 	var err error
 	switch c.Func {
 	case rebuildQuantized:
-		return l.deferred(c)
+		return l.addQuantized(c)
 	case rebuildTensor, rebuildTensorV2, rebuildTensorV3:
-		t, err = l.rebuild(c)
+		t, err = l.buildTensor(c)
 	case rebuildMeta:
-		t, err = l.meta(c)
+		t, err = l.buildMeta(c)
 	case rebuildSparse:
-		t, err = l.parted(c)
+		t, err = l.buildSparse(c)
 	default:
 		return -1, nil
 	}
 	if err != nil {
 		return -1, err
 	}
-	return l.add(value, t)
+	return l.addTensor(value, t)
 }
 
-// deferred adds the integers of a quantized tensor.
-func (l *loader) deferred(c *pickle.Call) (int, error) {
-	t, q, err := l.quantized(c)
+// addQuantized adds the integers of a quantized tensor.
+func (l *loader) addQuantized(c *pickle.Call) (int, error) {
+	t, q, err := l.buildQuantized(c)
 	if err != nil {
 		return -1, err
 	}
-	if q.number, err = l.add(c, t); err == nil {
-		l.quantizing = append(l.quantizing, q)
+	if q.number, err = l.addTensor(c, t); err == nil {
+		l.pendingQuantized = append(l.pendingQuantized, q)
 	}
 	return q.number, err
 }
 
-// wrapped returns the call that makes the tensor which c adds something to, and the attributes that it adds; no call when c is of another kind.
-func (l *loader) wrapped(c *pickle.Call) (*pickle.Call, any, error) {
+// unwrapTensor returns the call that creates the tensor inside of c, and the attributes that c adds; no call if c is of another kind.
+func (l *loader) unwrapTensor(c *pickle.Call) (*pickle.Call, any, error) {
 	args := c.Args.Items
 	var inner *pickle.Call
 	var state any
@@ -486,38 +487,38 @@ func (l *loader) wrapped(c *pickle.Call) (*pickle.Call, any, error) {
 		return nil, nil, nil
 	}
 	if inner == nil || !slices.Contains(tensorMakers, inner.Func) {
-		return nil, nil, l.bad("a tensor", c.Args)
+		return nil, nil, l.newValueError("a tensor", c.Args)
 	}
 	if !isState(state) {
-		return nil, nil, l.bad("a tensor's attributes", state)
+		return nil, nil, l.newValueError("a tensor's attributes", state)
 	}
 	return inner, state, nil
 }
 
-func (l *loader) ints(value any) ([]int64, error) {
+func (l *loader) parseSizes(value any) ([]int64, error) {
 	if c, ok := value.(*pickle.Call); ok && c.Func == torchSize && len(c.Args.Items) == 1 {
 		value = c.Args.Items[0]
 	}
 	t, ok := value.(*pickle.Tuple)
 	if !ok {
-		return nil, l.bad("a tensor's size", value)
+		return nil, l.newValueError("a tensor's size", value)
 	}
 	out := make([]int64, len(t.Items))
 	for i, item := range t.Items {
 		if out[i], ok = item.(int64); !ok {
-			return nil, l.bad("a tensor's size", item)
+			return nil, l.newValueError("a tensor's size", item)
 		}
 	}
 	return out, nil
 }
 
-// rebuild makes the tensor of (storage, offset, size, stride, requires_grad, hooks, [dtype], [metadata]).
-func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
+// buildTensor creates the tensor of (storage, offset, size, stride, requires_grad, hooks, [dtype], [metadata]).
+func (l *loader) buildTensor(c *pickle.Call) (*tensor.Tensor, error) {
 	args := c.Args.Items
 	if len(args) < 4 || c.Func == rebuildTensorV3 && len(args) < 7 {
-		return nil, l.bad("a tensor", c.Args)
+		return nil, l.newValueError("a tensor", c.Args)
 	}
-	_, d, err := l.storage(args[0])
+	_, d, err := l.resolveStorage(args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -525,7 +526,7 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 	if c.Func == rebuildTensorV3 {
 		var ok bool
 		if d, ok = dtypeOf(args[6]); !ok {
-			return nil, l.bad("a tensor's dtype", args[6])
+			return nil, l.newValueError("a tensor's dtype", args[6])
 		}
 		rest = args[7:]
 	}
@@ -533,43 +534,43 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 		d = dtype.Uint8
 	}
 	if d.IsQuantized() { // without a quantizer
-		return nil, l.bad("a tensor", c.Args)
+		return nil, l.newValueError("a tensor", c.Args)
 	}
-	lazy, err := l.lazyIn(rest, d)
+	lazy, err := l.findLazyKeys(rest, d)
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.strided(d, args)
+	t, err := l.buildStrided(d, args)
 	if err == nil {
-		t.SetNames(namesIn(rest))
+		t.SetNames(findNames(rest))
 		t.SetLazy(lazy)
 	}
-	return wanting(t, err, args, 4)
+	return setRequiresGrad(t, err, args, 4)
 }
 
-// strided makes the tensor of (storage, offset, size, stride, ...).
-func (l *loader) strided(d dtype.DType, args []any) (*tensor.Tensor, error) {
-	s, _, err := l.storage(args[0])
+// buildStrided creates the tensor of (storage, offset, size, stride, ...).
+func (l *loader) buildStrided(d dtype.DType, args []any) (*tensor.Tensor, error) {
+	s, _, err := l.resolveStorage(args[0])
 	if err != nil {
 		return nil, err
 	}
 	offset, ok := args[1].(int64)
 	if !ok {
-		return nil, l.bad("a tensor's storage offset", args[1])
+		return nil, l.newValueError("a tensor's storage offset", args[1])
 	}
-	size, err := l.ints(args[2])
+	size, err := l.parseSizes(args[2])
 	if err != nil {
 		return nil, err
 	}
-	stride, err := l.ints(args[3])
+	stride, err := l.parseSizes(args[3])
 	if err != nil {
 		return nil, err
 	}
 	return tensor.New(l.op, s.storage, d, size, stride, offset)
 }
 
-// namesIn returns the names of dimensions in a tensor's metadata, or nil.
-func namesIn(rest []any) []string {
+// findNames returns the names of dimensions in a tensor's metadata, or nil.
+func findNames(rest []any) []string {
 	for _, value := range rest {
 		dict, _ := value.(*pickle.Dict)
 		for i := 0; dict != nil && i < len(dict.Entries); i++ {
@@ -584,16 +585,16 @@ func namesIn(rest []any) []string {
 	return nil
 }
 
-// wanting sets requires_grad of a tensor if argument i is true.
-func wanting(t *tensor.Tensor, err error, args []any, i int) (*tensor.Tensor, error) {
+// setRequiresGrad sets requires_grad of a tensor if argument i is true.
+func setRequiresGrad(t *tensor.Tensor, err error, args []any, i int) (*tensor.Tensor, error) {
 	if err == nil && i < len(args) && args[i] == true && (t.DType().IsFloatingPoint() || t.DType().IsComplex()) && tensor.WantGradient != nil {
 		tensor.WantGradient(t)
 	}
 	return t, err
 }
 
-// lazyIn returns how the elements of a tensor of dtype d are read, by its metadata.
-func (l *loader) lazyIn(rest []any, d dtype.DType) (lazy tensor.Keys, err error) {
+// findLazyKeys returns the lazy conjugation and negation in the metadata of a tensor of dtype d.
+func (l *loader) findLazyKeys(rest []any, d dtype.DType) (lazy tensor.Keys, err error) {
 	for _, value := range rest {
 		dict, _ := value.(*pickle.Dict)
 		for i := 0; dict != nil && i < len(dict.Entries); i++ {
@@ -603,75 +604,75 @@ func (l *loader) lazyIn(rest []any, d dtype.DType) (lazy tensor.Keys, err error)
 		}
 	}
 	if lazy&tensor.Conjugate != 0 && !d.IsComplex() || lazy&tensor.Negative != 0 && d == dtype.Bool {
-		return 0, l.bad("how a tensor's elements are read", d.String())
+		return 0, l.newValueError("how a tensor's elements are read", d.String())
 	}
 	return lazy, nil
 }
 
-// meta makes the tensor of (dtype, size, stride, requires_grad, [metadata]).
-func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
+// buildMeta creates the tensor of (dtype, size, stride, requires_grad, [metadata]).
+func (l *loader) buildMeta(c *pickle.Call) (*tensor.Tensor, error) {
 	args := c.Args.Items
 	if len(args) < 3 {
-		return nil, l.bad("a tensor", c.Args)
+		return nil, l.newValueError("a tensor", c.Args)
 	}
 	d, ok := dtypeOf(args[0])
 	if !ok {
-		return nil, l.bad("a tensor's dtype", args[0])
+		return nil, l.newValueError("a tensor's dtype", args[0])
 	}
-	size, err := l.ints(args[1])
+	size, err := l.parseSizes(args[1])
 	if err != nil {
 		return nil, err
 	}
-	stride, err := l.ints(args[2])
+	stride, err := l.parseSizes(args[2])
 	if err != nil {
 		return nil, err
 	}
 	rest := args[min(len(args), 4):]
-	lazy, err := l.lazyIn(rest, d)
+	lazy, err := l.findLazyKeys(rest, d)
 	if err != nil {
 		return nil, err
 	}
 	t, err := tensor.EmptyStrided(l.op, size, stride, d, device.Device{Type: device.Meta, Index: -1})
 	if err == nil {
-		t.SetNames(namesIn(rest))
+		t.SetNames(findNames(rest))
 		t.SetLazy(lazy)
 	}
-	return wanting(t, err, args, 3)
+	return setRequiresGrad(t, err, args, 3)
 }
 
-// parted returns the sparse tensor of (layout, (indices, values, size, [is_coalesced])), or (layout, (compressed, plain, values, size)). The parts
-// are validated once their bytes have been read.
-func (l *loader) parted(c *pickle.Call) (*tensor.Tensor, error) {
+// buildSparse creates the sparse tensor of (layout, (indices, values, size, [is_coalesced])), or (layout, (compressed, plain, values,
+// size)). The parts are validated once their bytes have been read.
+func (l *loader) buildSparse(c *pickle.Call) (*tensor.Tensor, error) {
 	args := c.Args.Items
 	if len(args) != 2 {
-		return nil, l.bad("a sparse tensor", c.Args)
+		return nil, l.newValueError("a sparse tensor", c.Args)
 	}
 	named, _ := args[0].(*pickle.Call)
 	given, _ := args[1].(*pickle.Tuple)
 	if named == nil || named.Func != getLayout || given == nil {
-		return nil, l.bad("a sparse tensor", c.Args)
+		return nil, l.newValueError("a sparse tensor", c.Args)
 	}
-	name, _ := only(named.Args.Items).(string)
+	name, _ := singleArgument(named.Args.Items).(string)
 	kind := tensor.Layout(slices.Index(layouts, strings.TrimPrefix(name, "torch.")))
 	count := 2
 	if kind > tensor.COO {
 		count = 3
 	}
 	if kind < tensor.COO || len(given.Items) < count+1 {
-		return nil, l.bad("a sparse tensor", given)
+		return nil, l.newValueError("a sparse tensor", given)
 	}
 	var parts []*tensor.Tensor
 	for _, value := range given.Items[:count] {
-		i, err := l.tensor(value)
+		i, err := l.resolveTensor(value)
 		if err != nil {
 			return nil, err
 		}
 		if i < 0 || l.tensors[i].Parts() != nil {
-			return nil, l.bad("a sparse tensor's part", value)
+			return nil, l.newValueError("a sparse tensor's part", value)
 		}
 		parts = append(parts, l.tensors[i])
 	}
-	size, err := l.ints(given.Items[count])
+	size, err := l.parseSizes(given.Items[count])
 	if err != nil {
 		return nil, err
 	}
@@ -687,9 +688,9 @@ func (l *loader) parted(c *pickle.Call) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// whole returns the number of the tensor over all of a storage, and whether the storage is typed.
-func (l *loader) whole(p *pickle.Persistent) (i int, typed bool, err error) {
-	s, d, err := l.storage(p)
+// addStorageTensor returns the number of the tensor over all of a storage, and whether the storage is typed.
+func (l *loader) addStorageTensor(p *pickle.Persistent) (i int, typed bool, err error) {
+	s, d, err := l.resolveStorage(p)
 	if err != nil {
 		return 0, false, err
 	}
@@ -704,6 +705,6 @@ func (l *loader) whole(p *pickle.Persistent) (i int, typed bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	i, err = l.add(p, t)
+	i, err = l.addTensor(p, t)
 	return i, typed, err
 }

@@ -33,18 +33,20 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-func utils(name string) pickle.Global { return pickle.Global{Module: "torch._utils", Name: name} }
+func newUtilsGlobal(name string) pickle.Global {
+	return pickle.Global{Module: "torch._utils", Name: name}
+}
 
 // The names that occur in files.
 var (
-	rebuildTensor    = utils("_rebuild_tensor")
-	rebuildTensorV2  = utils("_rebuild_tensor_v2")
-	rebuildTensorV3  = utils("_rebuild_tensor_v3")
-	rebuildMeta      = utils("_rebuild_meta_tensor_no_storage")
-	rebuildSparse    = utils("_rebuild_sparse_tensor")
-	rebuildQuantized = utils("_rebuild_qtensor")
-	rebuildParameter = utils("_rebuild_parameter")
-	rebuildStateful  = utils("_rebuild_parameter_with_state")
+	rebuildTensor    = newUtilsGlobal("_rebuild_tensor")
+	rebuildTensorV2  = newUtilsGlobal("_rebuild_tensor_v2")
+	rebuildTensorV3  = newUtilsGlobal("_rebuild_tensor_v3")
+	rebuildMeta      = newUtilsGlobal("_rebuild_meta_tensor_no_storage")
+	rebuildSparse    = newUtilsGlobal("_rebuild_sparse_tensor")
+	rebuildQuantized = newUtilsGlobal("_rebuild_qtensor")
+	rebuildParameter = newUtilsGlobal("_rebuild_parameter")
+	rebuildStateful  = newUtilsGlobal("_rebuild_parameter_with_state")
 	rebuildFromType  = pickle.Global{Module: "torch._tensor", Name: "_rebuild_from_type_v2"} // of a tensor with attributes
 	tensorClass      = pickle.Global{Module: "torch", Name: "Tensor"}
 	untypedStorage   = pickle.Global{Module: "torch.storage", Name: "UntypedStorage"}
@@ -116,47 +118,47 @@ func parseDType(name string) (dtype.DType, bool) {
 	return dtype.Parse(name)
 }
 
-// tensorMakers are the functions that make a tensor of a storage, of nothing or of other tensors.
+// tensorMakers are the functions that create a tensor from a storage, from nothing or from other tensors.
 var tensorMakers = []pickle.Global{rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildQuantized}
 
-var functions = []pickle.Global{
+var allowedFunctions = []pickle.Global{
 	rebuildTensor, rebuildTensorV2, rebuildTensorV3, rebuildMeta, rebuildSparse, rebuildQuantized, rebuildParameter, rebuildStateful, rebuildFromType, tensorClass, orderedDict, counter,
 	perTensor, perChannel,
 	torchSize, torchDevice, getLayout, codecsEncode, builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
 
-// canonical replaces Python 3's name of a builtin by that of protocol 2.
-func canonical(g pickle.Global) pickle.Global {
+// canonicalizeName replaces Python 3's name of a builtin by that of protocol 2.
+func canonicalizeName(g pickle.Global) pickle.Global {
 	g.Module = strings.Replace(g.Module, "builtins", "__builtin__", 1)
 	return g
 }
 
 // checkName returns an error for names that files must not refer to.
 func checkName(op string, g pickle.Global) error {
-	if _, isClass := classDTypes[g]; isClass || slices.Contains(functions, canonical(g)) {
+	if _, isClass := classDTypes[g]; isClass || slices.Contains(allowedFunctions, canonicalizeName(g)) {
 		return nil
 	}
 	if _, isDType := dtypeOf(g); isDType {
 		return nil
 	}
-	if g.Module == "torch" && otherDType.MatchString(g.Name) {
+	if g.Module == "torch" && unsupportedDType.MatchString(g.Name) {
 		return status.NotImplementedf("%s: the file has the dtype %v, which libtensor does not have; convert the tensor before saving", op, g)
 	}
-	if what, ok := otherTensors[g]; ok {
+	if what, ok := unsupportedTensors[g]; ok {
 		return status.NotImplementedf("%s: the file has %s (%v), which libtensor does not have; convert it to a plain tensor before saving", op, what, g)
 	}
 	return status.Runtimef("%s: the file refers to %v, which is not allowed: only the names that tensors, storages and plain containers use are", op, g)
 }
 
-// otherDType matches the dtypes of PyTorch alone.
-var otherDType = regexp.MustCompile(`^(q?u?int|b?float|bits|complex)[0-9]`)
+// unsupportedDType matches the dtypes that only PyTorch has.
+var unsupportedDType = regexp.MustCompile(`^(q?u?int|b?float|bits|complex)[0-9]`)
 
-// otherTensors are makers of tensors of PyTorch alone.
-var otherTensors = map[pickle.Global]string{
-	utils("_rebuild_nested_tensor"):                 "a nested tensor",
-	utils("_rebuild_wrapper_subclass"):              "a tensor of a subclass",
-	utils("_rebuild_device_tensor_from_numpy"):      "a tensor of another device",
-	utils("_rebuild_device_tensor_from_cpu_tensor"): "a tensor of another device",
+// unsupportedTensors are functions that create tensors that only PyTorch has.
+var unsupportedTensors = map[pickle.Global]string{
+	newUtilsGlobal("_rebuild_nested_tensor"):                 "a nested tensor",
+	newUtilsGlobal("_rebuild_wrapper_subclass"):              "a tensor of a subclass",
+	newUtilsGlobal("_rebuild_device_tensor_from_numpy"):      "a tensor of another device",
+	newUtilsGlobal("_rebuild_device_tensor_from_cpu_tensor"): "a tensor of another device",
 }
 
 // maxDepth is the largest nesting depth of values: 200 containers, and a value in the innermost.

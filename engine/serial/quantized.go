@@ -12,88 +12,88 @@ import (
 // Quantized tensors are calls of a maker with (scheme, scale, zero point), or (scheme, scales, zero points, axis), whose numbers are lists or
 // tensors.
 
-// scheme returns the name of a quantization scheme.
-func scheme(name string) pickle.Global { return pickle.Global{Module: "torch", Name: name} }
+// newScheme returns the name of a quantization scheme.
+func newScheme(name string) pickle.Global { return pickle.Global{Module: "torch", Name: name} }
 
-var perTensor, perChannel = scheme("per_tensor_affine"), scheme("per_channel_affine")
+var perTensor, perChannel = newScheme("per_tensor_affine"), newScheme("per_channel_affine")
 
-// parameters returns a quantizer as it is stored in a file.
-func parameters(q *tensor.Quantizer) *pickle.Tuple {
+// encodeQuantizer returns the value of a quantizer: (scheme, scale, zero point), or (scheme, scales, zero points, axis).
+func encodeQuantizer(q *tensor.Quantizer) *pickle.Tuple {
 	if !q.PerChannel() {
-		return tuple(perTensor, q.Scales[0], q.Zeros[0])
+		return newTuple(perTensor, q.Scales[0], q.Zeros[0])
 	}
 	scales, zeros := &pickle.List{}, &pickle.List{}
 	for i := range q.Scales {
 		scales.Items, zeros.Items = append(scales.Items, q.Scales[i]), append(zeros.Items, q.Zeros[i])
 	}
-	return tuple(perChannel, scales, zeros, int64(q.Axis))
+	return newTuple(perChannel, scales, zeros, int64(q.Axis))
 }
 
-// quantized returns the value of a quantized tensor.
-func (s *saver) quantized(t *tensor.Tensor) (any, error) {
+// encodeQuantized returns the value of a quantized tensor.
+func (s *saver) encodeQuantized(t *tensor.Tensor) (any, error) {
 	if t.IsMeta() {
 		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved: the format has no quantized tensors without elements; save its int_repr() instead", s.op)
 	}
-	k := s.kept[t.Storage()]
+	k := s.storages[t.Storage()]
 	if k.dtype != t.DType() {
 		return nil, status.NotImplementedf("%s: the storage of a tensor of dtype %v is shared with a saved tensor of another dtype; clone() one of them", s.op, t.DType())
 	}
-	return call(rebuildQuantized, k.persistent(), k.offset(t), ints(t.Sizes()), ints(t.Strides()), parameters(t.Quantizer()), false, call(orderedDict)), nil
+	return newCall(rebuildQuantized, k.toPersistent(), k.computeOffset(t), newIntTuple(t.Sizes()), newIntTuple(t.Strides()), encodeQuantizer(t.Quantizer()), false, newCall(orderedDict)), nil
 }
 
-// quantizing is a tensor of integers that is going to be a quantized one when the bytes are there.
-type quantizing struct {
+// pendingQuantized is a tensor of integers that becomes a quantized tensor when the bytes have been read.
+type pendingQuantized struct {
 	number        int // among the loader's tensors
 	dtype         dtype.DType
 	scales, zeros any
 	axis          int64
 }
 
-// quantized makes the integers of (storage, offset, size, stride, parameters, requires_grad, hooks).
-func (l *loader) quantized(c *pickle.Call) (*tensor.Tensor, quantizing, error) {
+// buildQuantized creates the integers of (storage, offset, size, stride, parameters, requires_grad, hooks).
+func (l *loader) buildQuantized(c *pickle.Call) (*tensor.Tensor, pendingQuantized, error) {
 	args := c.Args.Items
-	var q quantizing
+	var q pendingQuantized
 	if len(args) < 5 {
-		return nil, q, l.bad("a quantized tensor", c.Args)
+		return nil, q, l.newValueError("a quantized tensor", c.Args)
 	}
 	given, _ := args[4].(*pickle.Tuple)
-	_, d, err := l.storage(args[0])
+	_, d, err := l.resolveStorage(args[0])
 	if err != nil {
 		return nil, q, err
 	}
 	switch {
 	case given == nil || len(given.Items) < 3:
-		return nil, q, l.bad("how a tensor is quantized", args[4])
+		return nil, q, l.newValueError("how a tensor is quantized", args[4])
 	case given.Items[0] == perTensor && len(given.Items) == 3:
-		q = quantizing{dtype: d, scales: given.Items[1], zeros: given.Items[2], axis: -1}
+		q = pendingQuantized{dtype: d, scales: given.Items[1], zeros: given.Items[2], axis: -1}
 	case given.Items[0] == perChannel && len(given.Items) == 4:
 		axis, ok := given.Items[3].(int64)
 		if !ok || axis < 0 {
-			return nil, q, l.bad("the axis of a quantized tensor", given.Items[3])
+			return nil, q, l.newValueError("the axis of a quantized tensor", given.Items[3])
 		}
-		q = quantizing{dtype: d, scales: given.Items[1], zeros: given.Items[2], axis: axis}
+		q = pendingQuantized{dtype: d, scales: given.Items[1], zeros: given.Items[2], axis: axis}
 	default:
-		return nil, q, l.bad("how a tensor is quantized", args[4])
+		return nil, q, l.newValueError("how a tensor is quantized", args[4])
 	}
 	if err := tensor.CheckQuantized(l.op, d); err != nil {
 		return nil, q, err
 	}
 	for _, value := range []any{q.scales, q.zeros} { // tensors whose bytes are going to be read too
-		if _, err := l.tensor(value); err != nil {
+		if _, err := l.resolveTensor(value); err != nil {
 			return nil, q, err
 		}
 	}
-	t, err := l.strided(d.Stored(), args)
+	t, err := l.buildStrided(d.Stored(), args)
 	return t, q, err
 }
 
-// finish makes quantized tensors of their integers.
-func (l *loader) finish(w quantizing) error {
-	scales, err := l.numbersOf(w.scales)
+// finishQuantized replaces a tensor of integers by the quantized tensor, once the bytes have been read.
+func (l *loader) finishQuantized(w pendingQuantized) error {
+	scales, err := l.readScalars(w.scales)
 	if err != nil {
 		return err
 	}
-	zeros, err := l.numbersOf(w.zeros)
+	zeros, err := l.readScalars(w.zeros)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (l *loader) finish(w quantizing) error {
 	}
 	for _, v := range zeros {
 		if v.Kind != dtype.KindInt {
-			return l.bad("the zero point of a quantized tensor", w.zeros)
+			return l.newValueError("the zero point of a quantized tensor", w.zeros)
 		}
 		q.Zeros = append(q.Zeros, v.I)
 	}
@@ -115,8 +115,8 @@ func (l *loader) finish(w quantizing) error {
 	return err
 }
 
-// numbersOf returns the numbers that a value is: one, a list of them, or a tensor.
-func (l *loader) numbersOf(value any) ([]dtype.Scalar, error) {
+// readScalars returns the scalars of a value: one, a list of them, or a tensor.
+func (l *loader) readScalars(value any) ([]dtype.Scalar, error) {
 	switch v := value.(type) {
 	case int64:
 		return []dtype.Scalar{dtype.IntScalar(v)}, nil
@@ -126,9 +126,9 @@ func (l *loader) numbersOf(value any) ([]dtype.Scalar, error) {
 		var all []dtype.Scalar
 		for _, item := range v.Items {
 			if _, nested := item.(*pickle.List); nested {
-				return nil, l.bad("how a tensor is quantized", value)
+				return nil, l.newValueError("how a tensor is quantized", value)
 			}
-			one, err := l.numbersOf(item)
+			one, err := l.readScalars(item)
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +136,7 @@ func (l *loader) numbersOf(value any) ([]dtype.Scalar, error) {
 		}
 		return all, nil
 	case *pickle.Call:
-		i, err := l.tensor(v)
+		i, err := l.resolveTensor(v)
 		if err != nil {
 			return nil, err
 		}
@@ -150,5 +150,5 @@ func (l *loader) numbersOf(value any) ([]dtype.Scalar, error) {
 		}
 		return all, nil
 	}
-	return nil, l.bad("how a tensor is quantized", value)
+	return nil, l.newValueError("how a tensor is quantized", value)
 }

@@ -20,22 +20,22 @@ import (
 
 // saver turns tensors and a structure into an archive.
 type saver struct {
-	op      string
-	tensors []*tensor.Tensor
-	made    map[int]any // the value of each tensor, so that one that occurs twice is one object
-	defined map[int64]any
-	kept    map[*storage.Storage]*kept
-	order   []*kept
+	op           string
+	tensors      []*tensor.Tensor
+	tensorValues map[int]any // the value of each tensor, so that one that occurs twice is one object
+	defined      map[int64]any
+	storages     map[*storage.Storage]*savedStorage
+	order        []*savedStorage
 }
 
-// kept is the part of a storage to save.
-type kept struct {
-	storage *storage.Storage
-	key     string
-	from    int64       // bytes before this one are not saved
-	to      int64       // nor those from this one on
-	dtype   dtype.DType // of all its tensors, None when they differ
-	whole   bool        // it is saved itself
+// savedStorage is the part of a storage to save.
+type savedStorage struct {
+	storage  *storage.Storage
+	key      string
+	from     int64       // bytes before this one are not saved
+	to       int64       // nor those from this one on
+	dtype    dtype.DType // of all its tensors, None when they differ
+	explicit bool        // it is saved explicitly, not only as memory of tensors
 }
 
 // Image is a file ready to be written.
@@ -50,19 +50,19 @@ func (i *Image) Write(w io.WriterAt) error { return i.plan.Write(w) }
 // Save makes the file of a structure of tensors. Storages are saved whole, unless compact is set: then as far as the tensors
 // reach. Tensors that share a storage share it after loading.
 func Save(op, structure string, tensors []*tensor.Tensor, compact bool) (*Image, error) {
-	root, err := parse(op, structure)
+	root, err := parseStructure(op, structure)
 	if err != nil {
 		return nil, err
 	}
-	s := &saver{op: op, tensors: tensors, made: map[int]any{}, defined: map[int64]any{}}
-	if err := s.survey(root, compact); err != nil {
+	s := &saver{op: op, tensors: tensors, tensorValues: map[int]any{}, defined: map[int64]any{}}
+	if err := s.planStorages(root, compact); err != nil {
 		return nil, err
 	}
-	value, err := s.value(root, 0)
+	value, err := s.readValue(root, 0)
 	if err != nil {
 		return nil, err
 	}
-	return s.image(value)
+	return s.newImage(value)
 }
 
 // SaveDict makes the file of a dict of tensors.
@@ -70,8 +70,8 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 	if len(names) != len(tensors) {
 		return nil, status.Valuef("%s: %d names were given for %d tensors", op, len(names), len(tensors))
 	}
-	s := &saver{op: op, tensors: tensors, made: map[int]any{}}
-	if err := s.survey(nil, compact); err != nil {
+	s := &saver{op: op, tensors: tensors, tensorValues: map[int]any{}}
+	if err := s.planStorages(nil, compact); err != nil {
 		return nil, err
 	}
 	dict := &pickle.Dict{}
@@ -84,28 +84,28 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 			return nil, status.Valuef("%s: the name %.100q occurs twice", op, name)
 		}
 		seen[name] = true
-		v, err := s.tensor(int64(i))
+		v, err := s.encodeTensor(int64(i))
 		if err != nil {
 			return nil, err
 		}
 		dict.Entries = append(dict.Entries, pickle.Entry{Key: name, Value: v})
 	}
-	return s.image(dict)
+	return s.newImage(dict)
 }
 
-// survey determines the part of each storage to save.
-func (s *saver) survey(root any, compact bool) error {
-	s.kept = map[*storage.Storage]*kept{}
+// planStorages determines the part of each storage to save.
+func (s *saver) planStorages(root any, compact bool) error {
+	s.storages = map[*storage.Storage]*savedStorage{}
 	for i, t := range s.tensors {
-		for _, part := range strided(t) {
-			if err := s.keep(i, part); err != nil {
+		for _, part := range stridedParts(t) {
+			if err := s.addStorage(i, part); err != nil {
 				return err
 			}
 		}
 	}
 	s.markStorages(root)
 	for _, k := range s.order {
-		if !compact || k.whole {
+		if !compact || k.explicit {
 			k.from, k.to = 0, k.storage.Nbytes()
 		}
 		k.from = min(k.from, k.to)
@@ -113,23 +113,23 @@ func (s *saver) survey(root any, compact bool) error {
 	return nil
 }
 
-// strided returns the tensors that a tensor is saved as: itself, or the parts of a sparse one.
-func strided(t *tensor.Tensor) []*tensor.Tensor {
+// stridedParts returns the tensors that a tensor is saved as: itself, or the parts of a sparse one.
+func stridedParts(t *tensor.Tensor) []*tensor.Tensor {
 	if p := t.Parts(); p != nil {
 		return append(slices.Clone(p.Indices), p.Values)
 	}
 	return []*tensor.Tensor{t}
 }
 
-// keep adds the storage of tensor i, or the part that the tensor needs, to the storages to save.
-func (s *saver) keep(i int, t *tensor.Tensor) error {
+// addStorage adds the storage of tensor i, or the part that the tensor needs, to the storages to save.
+func (s *saver) addStorage(i int, t *tensor.Tensor) error {
 	if t.IsMeta() {
 		return nil
 	}
-	k := s.kept[t.Storage()]
+	k := s.storages[t.Storage()]
 	if k == nil {
-		k = &kept{storage: t.Storage(), key: strconv.Itoa(len(s.order)), from: math.MaxInt64, dtype: t.DType()}
-		s.kept[t.Storage()] = k
+		k = &savedStorage{storage: t.Storage(), key: strconv.Itoa(len(s.order)), from: math.MaxInt64, dtype: t.DType()}
+		s.storages[t.Storage()] = k
 		s.order = append(s.order, k)
 	}
 	if _, typed := storageClasses[t.DType()]; !typed || t.DType() != k.dtype {
@@ -146,7 +146,7 @@ func (s *saver) keep(i int, t *tensor.Tensor) error {
 	return nil
 }
 
-// markStorages finds the storages that are saved themselves.
+// markStorages marks the storages that are saved explicitly.
 func (s *saver) markStorages(node any) {
 	switch n := node.(type) {
 	case []any:
@@ -161,8 +161,8 @@ func (s *saver) markStorages(node any) {
 			if err != nil || i < 0 || i >= int64(len(s.tensors)) || key != "storage" && key != "typed_storage" {
 				continue
 			}
-			if k := s.kept[s.tensors[i].Storage()]; k != nil {
-				k.whole = true
+			if k := s.storages[s.tensors[i].Storage()]; k != nil {
+				k.explicit = true
 				if key == "storage" {
 					k.dtype = dtype.None
 				}
@@ -171,77 +171,77 @@ func (s *saver) markStorages(node any) {
 	}
 }
 
-// persistent refers to a storage's record.
-func (k *kept) persistent() *pickle.Persistent {
+// toPersistent returns the reference to a storage's record.
+func (k *savedStorage) toPersistent() *pickle.Persistent {
 	size := int64(1)
 	if k.dtype != dtype.None {
 		size = k.dtype.Size()
 	}
-	return &pickle.Persistent{ID: tuple("storage", storageClass(k.dtype), k.key, k.storage.Device().String(), (k.to-k.from)/size)}
+	return &pickle.Persistent{ID: newTuple("storage", storageClass(k.dtype), k.key, k.storage.Device().String(), (k.to-k.from)/size)}
 }
 
-func tuple(items ...any) *pickle.Tuple { return &pickle.Tuple{Items: items} }
+func newTuple(items ...any) *pickle.Tuple { return &pickle.Tuple{Items: items} }
 
-func call(function pickle.Global, args ...any) *pickle.Call {
-	return &pickle.Call{Func: function, Args: tuple(args...)}
+func newCall(function pickle.Global, args ...any) *pickle.Call {
+	return &pickle.Call{Func: function, Args: newTuple(args...)}
 }
 
-func ints(values []int64) *pickle.Tuple {
-	t := tuple()
+func newIntTuple(values []int64) *pickle.Tuple {
+	t := newTuple()
 	for _, v := range values {
 		t.Items = append(t.Items, v)
 	}
 	return t
 }
 
-// at finds the tensor that a node names.
-func (s *saver) at(i int64) (*tensor.Tensor, error) {
+// getTensor returns tensor i, or an error if there is none.
+func (s *saver) getTensor(i int64) (*tensor.Tensor, error) {
 	if i < 0 || i >= int64(len(s.tensors)) {
 		return nil, status.Valuef("%s: the structure names tensor %d, but %d were given", s.op, i, len(s.tensors))
 	}
 	return s.tensors[i], nil
 }
 
-// tensor returns the value of tensor i.
-func (s *saver) tensor(i int64) (any, error) {
-	t, err := s.at(i)
+// encodeTensor returns the value of tensor i.
+func (s *saver) encodeTensor(i int64) (any, error) {
+	t, err := s.getTensor(i)
 	if err != nil {
 		return nil, err
 	}
-	if v, ok := s.made[int(i)]; ok {
+	if v, ok := s.tensorValues[int(i)]; ok {
 		return v, nil
 	}
 	var v any
 	if p := t.Parts(); t.Quantizer() != nil {
-		if v, err = s.quantized(t); err != nil {
+		if v, err = s.encodeQuantized(t); err != nil {
 			return nil, err
 		}
 	} else if p == nil {
-		v = s.plain(t)
+		v = s.encodeStrided(t)
 	} else {
-		parts := tuple()
-		for _, part := range strided(t) {
-			parts.Items = append(parts.Items, s.plain(part))
+		parts := newTuple()
+		for _, part := range stridedParts(t) {
+			parts.Items = append(parts.Items, s.encodeStrided(part))
 		}
-		if parts.Items = append(parts.Items, call(torchSize, ints(t.Sizes()))); t.Layout() == tensor.COO {
+		if parts.Items = append(parts.Items, newCall(torchSize, newIntTuple(t.Sizes()))); t.Layout() == tensor.COO {
 			parts.Items = append(parts.Items, p.Coalesced)
 		}
-		v = call(rebuildSparse, call(getLayout, "torch."+t.Layout().String()), parts)
+		v = newCall(rebuildSparse, newCall(getLayout, "torch."+t.Layout().String()), parts)
 	}
-	s.made[int(i)] = v
+	s.tensorValues[int(i)] = v
 	return v, nil
 }
 
-// plain returns the value of a strided tensor.
-func (s *saver) plain(t *tensor.Tensor) any {
-	d, size, stride := t.DType(), ints(t.Sizes()), ints(t.Strides())
-	switch k := s.kept[t.Storage()]; {
+// encodeStrided returns the value of a strided tensor.
+func (s *saver) encodeStrided(t *tensor.Tensor) any {
+	d, size, stride := t.DType(), newIntTuple(t.Sizes()), newIntTuple(t.Strides())
+	switch k := s.storages[t.Storage()]; {
 	case t.IsMeta():
-		return withMetadata(t, call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted()))
+		return withMetadata(t, newCall(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted()))
 	case k.dtype == dtype.None:
-		return withMetadata(t, call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d)))
+		return withMetadata(t, newCall(rebuildTensorV3, k.toPersistent(), k.computeOffset(t), size, stride, t.GradientWanted(), newCall(orderedDict), dtypeName(d)))
 	default:
-		return withMetadata(t, call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict)))
+		return withMetadata(t, newCall(rebuildTensorV2, k.toPersistent(), k.computeOffset(t), size, stride, t.GradientWanted(), newCall(orderedDict)))
 	}
 }
 
@@ -274,13 +274,13 @@ func withMetadata(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
 	return made
 }
 
-// offset returns the storage offset of a tensor in the saved part of its storage.
-func (k *kept) offset(t *tensor.Tensor) int64 {
+// computeOffset returns the storage offset of a tensor in the saved part of its storage.
+func (k *savedStorage) computeOffset(t *tensor.Tensor) int64 {
 	return max(t.Offset()-k.from/t.DType().Size(), 0) // an empty tensor may have any offset
 }
 
-// image lays out the archive.
-func (s *saver) image(value any) (*Image, error) {
+// newImage lays out the archive.
+func (s *saver) newImage(value any) (*Image, error) {
 	records := []archive.Record{
 		{Name: "archive/data.pkl", Data: pickle.Encode(value)},
 		{Name: "archive/.format_version", Data: []byte("1")},

@@ -27,7 +27,7 @@ func isScriptClass(g pickle.Global) bool {
 // constants as "constants.0".
 func (l *loader) openScript(f folder, data, constants *archive.Entry) (any, error) {
 	l.records = f
-	dict := call(orderedDict)
+	dict := newCall(orderedDict)
 	for _, part := range []struct {
 		entry        *archive.Entry
 		folder, name string
@@ -36,7 +36,7 @@ func (l *loader) openScript(f folder, data, constants *archive.Entry) (any, erro
 		if err != nil {
 			return nil, err
 		}
-		root, err := l.decode(pickled, pickle.Rules{
+		root, err := l.decodePickle(pickled, pickle.Rules{
 			Name: func(g pickle.Global) error {
 				if isScriptClass(g) || g.Module == scriptTypes {
 					return nil
@@ -47,11 +47,11 @@ func (l *loader) openScript(f folder, data, constants *archive.Entry) (any, erro
 			Persistent: func(id any) (any, error) {
 				t, ok := id.(*pickle.Tuple)
 				if !ok || len(t.Items) != 5 {
-					return nil, l.bad("the name of a storage", id)
+					return nil, l.newValueError("the name of a storage", id)
 				}
 				key, ok := t.Items[2].(string)
 				if !ok {
-					return nil, l.bad("the name of a storage", id)
+					return nil, l.newValueError("the name of a storage", id)
 				}
 				items := slices.Clone(t.Items)
 				items[2] = part.folder + key
@@ -61,7 +61,7 @@ func (l *loader) openScript(f folder, data, constants *archive.Entry) (any, erro
 		if err != nil {
 			return nil, err
 		}
-		if err := l.collect(dict, root, part.name, 0); err != nil {
+		if err := l.collectTensors(dict, root, part.name, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -69,10 +69,10 @@ func (l *loader) openScript(f folder, data, constants *archive.Entry) (any, erro
 	return dict, nil
 }
 
-// collect puts the tensors of a value into a dict, by the way to them.
-func (l *loader) collect(dict *pickle.Call, value any, name string, depth int) error {
+// collectTensors adds the tensors of a value to a dict, keyed by their paths.
+func (l *loader) collectTensors(dict *pickle.Call, value any, name string, depth int) error {
 	if depth > maxDepth {
-		return l.tooDeep()
+		return l.newDepthError()
 	}
 	if err := l.budget.Spend(valueCost + int64(len(name))); err != nil {
 		return err
@@ -95,9 +95,9 @@ func (l *loader) collect(dict *pickle.Call, value any, name string, depth int) e
 	case *pickle.Call:
 		switch {
 		case isScriptClass(v.Func):
-			return l.collect(dict, v.State, name, depth+1)
+			return l.collectTensors(dict, v.State, name, depth+1)
 		case v.Func.Module == scriptTypes && len(v.Args.Items) > 0:
-			return l.collect(dict, v.Args.Items[0], name, depth+1)
+			return l.collectTensors(dict, v.Args.Items[0], name, depth+1)
 		case slices.Contains(tensorMakers, v.Func):
 			if (v.Func == rebuildTensorV2 || v.Func == rebuildTensorV3) && len(v.Args.Items) > 4 {
 				v.Args.Items[4] = false // as in a state_dict, nothing requires grad
@@ -106,13 +106,13 @@ func (l *loader) collect(dict *pickle.Call, value any, name string, depth int) e
 		}
 	}
 	for i, item := range items {
-		if err := l.collect(dict, item, within(strconv.Itoa(i)), depth+1); err != nil {
+		if err := l.collectTensors(dict, item, within(strconv.Itoa(i)), depth+1); err != nil {
 			return err
 		}
 	}
 	for _, e := range entries {
 		if key, ok := e.Key.(string); ok {
-			if err := l.collect(dict, e.Value, within(key), depth+1); err != nil {
+			if err := l.collectTensors(dict, e.Value, within(key), depth+1); err != nil {
 				return err
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// parse reads a structure's JSON.
-func parse(op, structure string) (any, error) {
+// parseStructure parses a structure's JSON.
+func parseStructure(op, structure string) (any, error) {
 	if !utf8.ValidString(structure) {
 		return nil, status.Valuef("%s: the structure is not UTF-8", op)
 	}
@@ -32,13 +32,13 @@ func parse(op, structure string) (any, error) {
 	return root, nil
 }
 
-func (s *saver) wrong(node any) error {
+func (s *saver) newNodeError(node any) error {
 	text, _ := json.Marshal(node) // the input was valid JSON
 	return status.Valuef("%s: the structure contains %.80s, which is invalid", s.op, text)
 }
 
-// value returns the pickle value of a node.
-func (s *saver) value(node any, depth int) (any, error) {
+// readValue returns the pickle value of a node.
+func (s *saver) readValue(node any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, status.Valuef("%s: containers are nested more than %d levels deep", s.op, maxDepth-1)
 	}
@@ -46,28 +46,28 @@ func (s *saver) value(node any, depth int) (any, error) {
 	case nil, bool, string:
 		return n, nil
 	case json.Number:
-		return s.number(n.String())
+		return s.parseNumber(n.String())
 	case []any:
-		items, err := s.values(n, depth)
+		items, err := s.readValues(n, depth)
 		return &pickle.List{Items: items}, err
 	case map[string]any:
-		return s.tagged(n, depth)
+		return s.readTagged(n, depth)
 	}
-	return nil, s.wrong(node)
+	return nil, s.newNodeError(node)
 }
 
-func (s *saver) values(nodes []any, depth int) ([]any, error) {
+func (s *saver) readValues(nodes []any, depth int) ([]any, error) {
 	items := make([]any, len(nodes))
 	for i, n := range nodes {
 		var err error
-		if items[i], err = s.value(n, depth+1); err != nil {
+		if items[i], err = s.readValue(n, depth+1); err != nil {
 			return nil, err
 		}
 	}
 	return items, nil
 }
 
-func (s *saver) number(text string) (any, error) {
+func (s *saver) parseNumber(text string) (any, error) {
 	if strings.ContainsAny(text, ".eE") {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
@@ -77,7 +77,7 @@ func (s *saver) number(text string) (any, error) {
 	}
 	i, ok := new(big.Int).SetString(text, 10)
 	if !ok {
-		return nil, s.wrong(text)
+		return nil, s.newNodeError(text)
 	}
 	if i.IsInt64() {
 		return i.Int64(), nil
@@ -85,16 +85,16 @@ func (s *saver) number(text string) (any, error) {
 	return i, nil
 }
 
-// tagged returns the value of an object, which one of its keys names the kind of.
-func (s *saver) tagged(n map[string]any, depth int) (any, error) {
-	for tag, read := range readers {
+// readTagged returns the value of a tagged object, whose kind one of its keys names.
+func (s *saver) readTagged(n map[string]any, depth int) (any, error) {
+	for tag, read := range tagReaders {
 		content, ok := n[tag]
 		if !ok {
 			continue
 		}
 		for key := range n {
-			if key != tag && !slices.Contains(companions[tag], key) {
-				return nil, s.wrong(n)
+			if key != tag && !slices.Contains(allowedKeys[tag], key) {
+				return nil, s.newNodeError(n)
 			}
 		}
 		v, err := read(s, content, depth)
@@ -102,33 +102,33 @@ func (s *saver) tagged(n map[string]any, depth int) (any, error) {
 			return nil, err
 		}
 		if v == nil {
-			return nil, s.wrong(n)
+			return nil, s.newNodeError(n)
 		}
 		if state, ok := n["state"]; ok {
-			if v, err = s.stateful(v.(*pickle.Call), content, state, depth); err != nil {
+			if v, err = s.addState(v.(*pickle.Call), content, state, depth); err != nil {
 				return nil, err
 			}
 		}
 		if wanted, ok := n["parameter"]; ok {
-			return s.parameter(v.(*pickle.Call), content, wanted)
+			return s.makeParameter(v.(*pickle.Call), content, wanted)
 		}
 		return v, nil
 	}
 	if number, ok := n["def"]; ok && len(n) == 2 {
-		v, err := s.value(n["value"], depth)
-		i, isNumber := integer(number)
+		v, err := s.readValue(n["value"], depth)
+		i, isNumber := parseInt(number)
 		if err != nil || !isNumber {
 			return v, err
 		}
 		s.defined[i] = v
 		return v, nil
 	}
-	return nil, s.wrong(n)
+	return nil, s.newNodeError(n)
 }
 
-// stateful adds attributes to the object that a call creates.
-func (s *saver) stateful(c *pickle.Call, content, state any, depth int) (any, error) {
-	value, err := s.value(state, depth+1)
+// addState adds attributes to the object that a call creates.
+func (s *saver) addState(c *pickle.Call, content, state any, depth int) (any, error) {
+	value, err := s.readValue(state, depth+1)
 	if err != nil {
 		return nil, err
 	}
@@ -139,72 +139,72 @@ func (s *saver) stateful(c *pickle.Call, content, state any, depth int) (any, er
 	if !slices.Contains(tensorMakers, c.Func) || value == nil || !isState(value) {
 		return nil, status.Valuef("%s: the state of tensor %v must be one dict with string keys", s.op, content)
 	}
-	i, _ := integer(content)
-	s.made[int(i)] = call(rebuildFromType, c.Func, tensorClass, c.Args, value)
-	return s.made[int(i)], nil
+	i, _ := parseInt(content)
+	s.tensorValues[int(i)] = newCall(rebuildFromType, c.Func, tensorClass, c.Args, value)
+	return s.tensorValues[int(i)], nil
 }
 
-// parameter makes the result of a call a parameter.
-func (s *saver) parameter(c *pickle.Call, content, wanted any) (any, error) {
+// makeParameter returns the call that makes a tensor a parameter.
+func (s *saver) makeParameter(c *pickle.Call, content, wanted any) (any, error) {
 	requires, ok := wanted.(bool)
 	if !ok || !slices.Contains(tensorMakers, c.Func) && c.Func != rebuildFromType {
 		return nil, status.Valuef("%s: the parameter of tensor %v must be true or false, once", s.op, content)
 	}
-	i, _ := integer(content)
+	i, _ := parseInt(content)
 	if c.Func == rebuildFromType {
-		inner := call(c.Args.Items[0].(pickle.Global), c.Args.Items[2].(*pickle.Tuple).Items...)
-		s.made[int(i)] = call(rebuildStateful, inner, requires, call(orderedDict), c.Args.Items[3])
+		inner := newCall(c.Args.Items[0].(pickle.Global), c.Args.Items[2].(*pickle.Tuple).Items...)
+		s.tensorValues[int(i)] = newCall(rebuildStateful, inner, requires, newCall(orderedDict), c.Args.Items[3])
 	} else {
-		s.made[int(i)] = call(rebuildParameter, c, requires, call(orderedDict))
+		s.tensorValues[int(i)] = newCall(rebuildParameter, c, requires, newCall(orderedDict))
 	}
-	return s.made[int(i)], nil
+	return s.tensorValues[int(i)], nil
 }
 
-// companions are the keys that may accompany a tag.
-var companions = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state", "parameter"}, "storage": {"location"}, "typed_storage": {"location"}}
+// allowedKeys are the keys that may accompany a tag.
+var allowedKeys = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state", "parameter"}, "storage": {"location"}, "typed_storage": {"location"}}
 
-// readers turn the content of tagged nodes into values, nil for content that does not fit.
-var readers map[string]func(s *saver, content any, depth int) (any, error)
+// tagReaders convert the content of tagged nodes to values, or to nil for content that does not fit.
+var tagReaders map[string]func(s *saver, content any, depth int) (any, error)
 
 func init() {
-	readers = map[string]func(s *saver, content any, depth int) (any, error){
+	tagReaders = map[string]func(s *saver, content any, depth int) (any, error){
 		"tensor": func(s *saver, content any, _ int) (any, error) {
-			if i, ok := integer(content); ok {
-				return s.tensor(i)
+			if i, ok := parseInt(content); ok {
+				return s.encodeTensor(i)
 			}
 			return nil, nil
 		},
-		"storage":       func(s *saver, content any, _ int) (any, error) { return s.storage(content, false) },
-		"typed_storage": func(s *saver, content any, _ int) (any, error) { return s.storage(content, true) },
+		"storage":       func(s *saver, content any, _ int) (any, error) { return s.readStorage(content, false) },
+		"typed_storage": func(s *saver, content any, _ int) (any, error) { return s.readStorage(content, true) },
 		"tuple": func(s *saver, content any, depth int) (any, error) {
-			return s.items(content, depth, func(items []any) any { return tuple(items...) })
+			return s.readItems(content, depth, func(items []any) any { return newTuple(items...) })
 		},
 		"set": func(s *saver, content any, depth int) (any, error) {
-			return s.items(content, depth, func(items []any) any { return call(builtinSet, &pickle.List{Items: items}) })
+			return s.readItems(content, depth, func(items []any) any { return newCall(builtinSet, &pickle.List{Items: items}) })
 		},
 		"size": func(s *saver, content any, depth int) (any, error) {
-			return s.items(content, depth, func(items []any) any { return call(torchSize, tuple(items...)) })
+			return s.readItems(content, depth, func(items []any) any { return newCall(torchSize, newTuple(items...)) })
 		},
 		"complex": func(s *saver, content any, depth int) (any, error) {
-			return s.items(content, depth, func(items []any) any { return call(builtinComplex, items...) })
+			return s.readItems(content, depth, func(items []any) any { return newCall(builtinComplex, items...) })
 		},
 		"dict": func(s *saver, content any, depth int) (any, error) {
-			entries, err := s.entries(content, depth)
+			entries, err := s.readEntries(content, depth)
 			return &pickle.Dict{Entries: entries}, err
 		},
 		"counter": func(s *saver, content any, depth int) (any, error) {
-			entries, err := s.entries(content, depth)
-			return call(counter, &pickle.Dict{Entries: entries}), err
+			entries, err := s.readEntries(content, depth)
+			return newCall(counter, &pickle.Dict{Entries: entries}), err
 		},
 		"ordered_dict": func(s *saver, content any, depth int) (any, error) {
-			entries, err := s.entries(content, depth)
-			dict := call(orderedDict)
+			entries, err := s.readEntries(content, depth)
+			dict := newCall(orderedDict)
 			dict.Entries = entries
 			return dict, err
 		},
 		"int": func(s *saver, content any, _ int) (any, error) {
 			text, _ := content.(string)
-			return s.number(text)
+			return s.parseNumber(text)
 		},
 		"float": func(s *saver, content any, _ int) (any, error) {
 			text, _ := content.(string)
@@ -221,13 +221,13 @@ func init() {
 			}
 			return string(data), nil
 		},
-		"bytes": func(_ *saver, content any, _ int) (any, error) { return readBytes(content) },
+		"bytes": func(_ *saver, content any, _ int) (any, error) { return encodeBytes(content) },
 		"bytearray": func(_ *saver, content any, _ int) (any, error) {
-			v, err := readBytes(content)
+			v, err := encodeBytes(content)
 			if v == nil || err != nil {
 				return nil, err
 			}
-			return call(builtinBytearray, v), nil
+			return newCall(builtinBytearray, v), nil
 		},
 		"dtype": func(_ *saver, content any, _ int) (any, error) {
 			text, _ := content.(string)
@@ -238,7 +238,7 @@ func init() {
 		},
 		"layout": func(_ *saver, content any, _ int) (any, error) {
 			if text, _ := content.(string); slices.Contains(layouts, text) {
-				return call(getLayout, "torch."+text), nil
+				return newCall(getLayout, "torch."+text), nil
 			}
 			return nil, nil
 		},
@@ -249,19 +249,19 @@ func init() {
 				return nil, err
 			}
 			if d.Index < 0 {
-				return call(torchDevice, d.Type.String()), nil
+				return newCall(torchDevice, d.Type.String()), nil
 			}
-			return call(torchDevice, d.Type.String(), int64(d.Index)), nil
+			return newCall(torchDevice, d.Type.String(), int64(d.Index)), nil
 		},
 		"ref": func(s *saver, content any, _ int) (any, error) {
-			i, _ := integer(content)
+			i, _ := parseInt(content)
 			return s.defined[i], nil
 		},
 	}
 }
 
-// integer returns the value of a JSON integer.
-func integer(node any) (int64, bool) {
+// parseInt returns the value of a JSON integer.
+func parseInt(node any) (int64, bool) {
 	n, ok := node.(json.Number)
 	if !ok {
 		return 0, false
@@ -270,30 +270,30 @@ func integer(node any) (int64, bool) {
 	return i, err == nil
 }
 
-func (s *saver) items(content any, depth int, of func([]any) any) (any, error) {
+func (s *saver) readItems(content any, depth int, of func([]any) any) (any, error) {
 	nodes, ok := content.([]any)
 	if !ok {
 		return nil, nil
 	}
-	items, err := s.values(nodes, depth)
+	items, err := s.readValues(nodes, depth)
 	if err != nil {
 		return nil, err
 	}
 	return of(items), nil
 }
 
-func (s *saver) entries(content any, depth int) ([]pickle.Entry, error) {
+func (s *saver) readEntries(content any, depth int) ([]pickle.Entry, error) {
 	nodes, ok := content.([]any)
 	if !ok {
-		return nil, s.wrong(content)
+		return nil, s.newNodeError(content)
 	}
 	entries := make([]pickle.Entry, len(nodes))
 	for i, n := range nodes {
 		pair, _ := n.([]any)
 		if len(pair) != 2 {
-			return nil, s.wrong(n)
+			return nil, s.newNodeError(n)
 		}
-		values, err := s.values(pair, depth)
+		values, err := s.readValues(pair, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -302,28 +302,28 @@ func (s *saver) entries(content any, depth int) ([]pickle.Entry, error) {
 	return entries, nil
 }
 
-// storage returns the value of a storage that is saved itself.
-func (s *saver) storage(content any, typed bool) (any, error) {
-	i, ok := integer(content)
+// readStorage returns the value of a storage that is saved explicitly.
+func (s *saver) readStorage(content any, typed bool) (any, error) {
+	i, ok := parseInt(content)
 	if !ok {
 		return nil, nil
 	}
-	t, err := s.at(i)
+	t, err := s.getTensor(i)
 	if err != nil {
 		return nil, err
 	}
 	if t.IsMeta() {
 		return nil, status.NotImplementedf("%s: storage %d is on the meta device, where it has no bytes to save", s.op, i)
 	}
-	k := s.kept[t.Storage()]
+	k := s.storages[t.Storage()]
 	if typed && k.dtype != t.DType() {
 		return nil, status.Runtimef("%s: the storage of tensor %d is saved with dtype %v and viewed as another dtype; save it as an untyped storage", s.op, i, t.DType())
 	}
-	return k.persistent(), nil
+	return k.toPersistent(), nil
 }
 
-// readBytes is Python's way to pickle bytes with protocol 2: text of one character a byte.
-func readBytes(content any) (any, error) {
+// encodeBytes returns the call that represents bytes in protocol 2: text of one character a byte.
+func encodeBytes(content any) (any, error) {
 	text, ok := content.(string)
 	data, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil {
@@ -333,5 +333,5 @@ func readBytes(content any) (any, error) {
 	for i, b := range data {
 		runes[i] = rune(b)
 	}
-	return call(codecsEncode, string(runes), "latin1"), nil
+	return newCall(codecsEncode, string(runes), "latin1"), nil
 }

@@ -35,23 +35,24 @@ const (
 	tensorCost = 1024
 )
 
-// structure returns the JSON of a pickle's value.
-func (l *loader) structure(root any) (string, error) {
-	err := l.write(root, 0)
+// writeStructure returns the JSON of a pickle's value.
+func (l *loader) writeStructure(root any) (string, error) {
+	err := l.writeValue(root, 0)
 	return l.text.String(), err
 }
 
-func (l *loader) write(value any, depth int) error {
+// writeValue writes a value, or a reference to a shared one that was written before.
+func (l *loader) writeValue(value any, depth int) error {
 	t := &l.text
 	if depth > maxDepth {
-		return l.tooDeep()
+		return l.newDepthError()
 	}
-	if err := l.spend(value); err != nil {
+	if err := l.spendBudget(value); err != nil {
 		return err
 	}
 	id := pickle.Identity(value)
 	if id == nil || !t.shared[id] {
-		return l.plain(value, depth)
+		return l.writeContent(value, depth)
 	}
 	if t.open[id] {
 		return status.Runtimef("%s: the file has %s that contains itself, which is not supported", l.op, pickle.Describe(value))
@@ -64,18 +65,18 @@ func (l *loader) write(value any, depth int) error {
 	n := len(t.numbers)
 	t.numbers[id] = n
 	fmt.Fprintf(t, `{"def": %d, "value": `, n)
-	err := l.plain(value, depth)
+	err := l.writeContent(value, depth)
 	t.WriteString("}")
 	delete(t.open, id)
 	return err
 }
 
-func (l *loader) tooDeep() error {
+func (l *loader) newDepthError() error {
 	return status.Runtimef("%s: containers are nested more than %d levels deep", l.op, maxDepth-1)
 }
 
-// spend charges a value, its text if it is long, and the text written since the last call.
-func (l *loader) spend(value any) error {
+// spendBudget charges a value, its text if it is long, and the text written since the last call.
+func (l *loader) spendBudget(value any) error {
 	length := l.text.Len()
 	switch v := value.(type) {
 	case string:
@@ -88,7 +89,8 @@ func (l *loader) spend(value any) error {
 	return l.budget.Spend(cost)
 }
 
-func (l *loader) plain(value any, depth int) error {
+// writeContent writes a value without regard to sharing.
+func (l *loader) writeContent(value any, depth int) error {
 	t := &l.text
 	switch v := value.(type) {
 	case nil:
@@ -96,23 +98,23 @@ func (l *loader) plain(value any, depth int) error {
 	case bool:
 		t.WriteString(strconv.FormatBool(v))
 	case int64:
-		t.integer(big.NewInt(v))
+		t.writeInt(big.NewInt(v))
 	case *big.Int:
-		t.integer(v)
+		t.writeInt(v)
 	case float64:
-		t.float(v)
+		t.writeFloat(v)
 	case string:
-		t.string(v)
+		t.writeString(v)
 	case []byte:
-		t.tagged("bytes", base64.StdEncoding.EncodeToString(v))
+		t.writeTagged("bytes", base64.StdEncoding.EncodeToString(v))
 	case *pickle.List:
-		return l.items(v.Items, depth)
+		return l.writeItems(v.Items, depth)
 	case *pickle.Tuple:
-		return l.tag("tuple", v.Items, depth)
+		return l.writeTaggedItems("tuple", v.Items, depth)
 	case *pickle.Set:
-		return l.set(v.Items, depth)
+		return l.writeSet(v.Items, depth)
 	case *pickle.Dict:
-		return l.dict("dict", v.Entries, nil, depth)
+		return l.writeDict("dict", v.Entries, nil, depth)
 	case *pickle.Persistent:
 		return l.writeStorage(v)
 	case pickle.Global:
@@ -120,26 +122,26 @@ func (l *loader) plain(value any, depth int) error {
 		if !ok {
 			return status.Runtimef("%s: the file contains the function or class %v as a value, which is not allowed", l.op, v)
 		}
-		t.tagged("dtype", d.String())
+		t.writeTagged("dtype", d.String())
 	case *pickle.Call:
-		return l.made(v, depth)
+		return l.writeCall(v, depth)
 	default:
-		return l.bad("the file", value)
+		return l.newValueError("the file", value)
 	}
 	return nil
 }
 
-// string writes text, which can have halves of surrogate pairs.
-func (t *text) string(s string) {
+// writeString writes a string, which may contain halves of surrogate pairs.
+func (t *text) writeString(s string) {
 	if utf8.ValidString(s) {
-		t.quote(s)
+		t.writeQuoted(s)
 	} else {
-		t.tagged("text", base64.StdEncoding.EncodeToString([]byte(s)))
+		t.writeTagged("text", base64.StdEncoding.EncodeToString([]byte(s)))
 	}
 }
 
-// quote writes a string of JSON.
-func (t *text) quote(s string) {
+// writeQuoted writes a JSON string.
+func (t *text) writeQuoted(s string) {
 	t.WriteByte('"')
 	written := 0
 	for i := range len(s) {
@@ -161,29 +163,29 @@ func (t *text) quote(s string) {
 	t.WriteByte('"')
 }
 
-func (t *text) tagged(tag, content string) {
+func (t *text) writeTagged(tag, content string) {
 	fmt.Fprintf(t, `{"%s": `, tag)
-	t.quote(content)
+	t.writeQuoted(content)
 	t.WriteString("}")
 }
 
-// integer writes an integer that a JavaScript number holds as a plain number.
-func (t *text) integer(i *big.Int) {
+// writeInt writes an integer, as a number if a JavaScript number represents it exactly.
+func (t *text) writeInt(i *big.Int) {
 	if i.BitLen() <= 53 {
 		t.WriteString(i.String())
 	} else {
-		t.tagged("int", i.String())
+		t.writeTagged("int", i.String())
 	}
 }
 
-func (t *text) float(f float64) {
+func (t *text) writeFloat(f float64) {
 	switch {
 	case math.IsNaN(f):
-		t.tagged("float", "nan")
+		t.writeTagged("float", "nan")
 	case math.IsInf(f, 1):
-		t.tagged("float", "inf")
+		t.writeTagged("float", "inf")
 	case math.IsInf(f, -1):
-		t.tagged("float", "-inf")
+		t.writeTagged("float", "-inf")
 	default:
 		s := strconv.FormatFloat(f, 'g', -1, 64)
 		if !strings.ContainsAny(s, ".e") {
@@ -193,13 +195,13 @@ func (t *text) float(f float64) {
 	}
 }
 
-func (l *loader) items(items []any, depth int) error {
+func (l *loader) writeItems(items []any, depth int) error {
 	l.text.WriteString("[")
 	for i, item := range items {
 		if i > 0 {
 			l.text.WriteString(", ")
 		}
-		if err := l.write(item, depth+1); err != nil {
+		if err := l.writeValue(item, depth+1); err != nil {
 			return err
 		}
 	}
@@ -207,23 +209,23 @@ func (l *loader) items(items []any, depth int) error {
 	return nil
 }
 
-func (l *loader) tag(tag string, items []any, depth int) error {
+func (l *loader) writeTaggedItems(tag string, items []any, depth int) error {
 	fmt.Fprintf(&l.text, `{"%s": `, tag)
-	err := l.items(items, depth)
+	err := l.writeItems(items, depth)
 	l.text.WriteString("}")
 	return err
 }
 
-func (l *loader) set(items []any, depth int) error {
+func (l *loader) writeSet(items []any, depth int) error {
 	for _, item := range items {
 		if err := l.checkKey(item, depth); err != nil {
 			return err
 		}
 	}
-	return l.tag("set", items, depth)
+	return l.writeTaggedItems("set", items, depth)
 }
 
-func (l *loader) dict(tag string, entries []pickle.Entry, state any, depth int) error {
+func (l *loader) writeDict(tag string, entries []pickle.Entry, state any, depth int) error {
 	t := &l.text
 	fmt.Fprintf(t, `{"%s": [`, tag)
 	for i, e := range entries {
@@ -233,19 +235,19 @@ func (l *loader) dict(tag string, entries []pickle.Entry, state any, depth int) 
 		if i > 0 {
 			t.WriteString(", ")
 		}
-		if err := l.items([]any{e.Key, e.Value}, depth); err != nil {
+		if err := l.writeItems([]any{e.Key, e.Value}, depth); err != nil {
 			return err
 		}
 	}
 	t.WriteString("]")
-	return l.end(state, depth)
+	return l.writeEnd(state, depth)
 }
 
-// end writes the state of an object after its content, and closes it.
-func (l *loader) end(state any, depth int) error {
+// writeEnd writes the state of an object after its content, and closes it.
+func (l *loader) writeEnd(state any, depth int) error {
 	if state != nil {
 		l.text.WriteString(`, "state": `)
-		if err := l.write(state, depth+1); err != nil {
+		if err := l.writeValue(state, depth+1); err != nil {
 			return err
 		}
 	}
@@ -253,22 +255,22 @@ func (l *loader) end(state any, depth int) error {
 	return nil
 }
 
-// number writes a tensor or storage.
-func (l *loader) number(tag string, i int, location, more string, state any, depth int) error {
+// writeNumbered writes a tensor or storage.
+func (l *loader) writeNumbered(tag string, i int, location, more string, state any, depth int) error {
 	fmt.Fprintf(&l.text, `{"%s": %d%s`, tag, i, more)
 	if location != "cpu" && location != "" {
 		l.text.WriteString(`, "location": `)
-		l.text.string(location)
+		l.text.writeString(location)
 	}
-	return l.end(state, depth)
+	return l.writeEnd(state, depth)
 }
 
 func (l *loader) writeStorage(p *pickle.Persistent) error {
-	i, typed, err := l.whole(p)
+	i, typed, err := l.addStorageTensor(p)
 	if err != nil {
 		return err
 	}
-	s, _, err := l.storage(p)
+	s, _, err := l.resolveStorage(p)
 	tag := "storage"
 	if typed {
 		tag = "typed_storage"
@@ -276,67 +278,67 @@ func (l *loader) writeStorage(p *pickle.Persistent) error {
 	if err != nil {
 		return err
 	}
-	return l.number(tag, i, s.location, "", nil, 0)
+	return l.writeNumbered(tag, i, s.location, "", nil, 0)
 }
 
-// made writes the object of a call.
-func (l *loader) made(c *pickle.Call, depth int) error {
-	i, err := l.tensor(c)
+// writeCall writes the object that a call creates.
+func (l *loader) writeCall(c *pickle.Call, depth int) error {
+	i, err := l.resolveTensor(c)
 	if err != nil {
 		return err
 	}
 	if i >= 0 {
-		inner, state, err := l.wrapped(c)
+		inner, state, err := l.unwrapTensor(c)
 		if err != nil {
 			return err
 		}
 		if inner == nil {
 			inner = c
 		}
-		return l.number("tensor", i, l.locationOf(inner), parameterOf(c), state, depth)
+		return l.writeNumbered("tensor", i, l.locationOf(inner), parameterOf(c), state, depth)
 	}
 	args := c.Args.Items
-	c.Func = canonical(c.Func)
+	c.Func = canonicalizeName(c.Func)
 	switch c.Func {
 	case orderedDict:
 		if entries, ok := orderedEntries(c); ok && isState(c.State) {
-			return l.dict("ordered_dict", entries, c.State, depth)
+			return l.writeDict("ordered_dict", entries, c.State, depth)
 		}
 	case counter:
-		if dict, ok := only(args).(*pickle.Dict); ok {
-			return l.dict("counter", dict.Entries, nil, depth)
+		if dict, ok := singleArgument(args).(*pickle.Dict); ok {
+			return l.writeDict("counter", dict.Entries, nil, depth)
 		}
 	case torchSize:
-		if sizes, err := l.ints(c); err == nil && len(sizes) <= maxDepth {
-			return l.tag("size", c.Args.Items[0].(*pickle.Tuple).Items, depth)
+		if sizes, err := l.parseSizes(c); err == nil && len(sizes) <= maxDepth {
+			return l.writeTaggedItems("size", c.Args.Items[0].(*pickle.Tuple).Items, depth)
 		}
 	case builtinSet:
-		if list, ok := only(args).(*pickle.List); ok {
-			return l.set(list.Items, depth)
+		if list, ok := singleArgument(args).(*pickle.List); ok {
+			return l.writeSet(list.Items, depth)
 		}
 	case builtinComplex:
 		if len(args) == 2 && isReal(args[0]) && isReal(args[1]) {
-			return l.tag("complex", args, depth)
+			return l.writeTaggedItems("complex", args, depth)
 		}
 	case codecsEncode, builtinBytes, builtinBytearray:
-		if data, ok := bytesOf(c); ok {
+		if data, ok := decodeBytes(c); ok {
 			tag := "bytes"
 			if c.Func == builtinBytearray {
 				tag = "bytearray"
 			}
-			l.text.tagged(tag, base64.StdEncoding.EncodeToString(data))
+			l.text.writeTagged(tag, base64.StdEncoding.EncodeToString(data))
 			return nil
 		}
 	case getLayout:
-		name, _ := only(args).(string)
+		name, _ := singleArgument(args).(string)
 		if name, ok := strings.CutPrefix(name, "torch."); ok && slices.Contains(layouts, name) {
-			l.text.tagged("layout", name)
+			l.text.writeTagged("layout", name)
 			return nil
 		}
 	case torchDevice:
-		return l.device(c)
+		return l.writeDevice(c)
 	}
-	return l.bad("a result of "+c.Func.String(), c.Args)
+	return l.newValueError("a result of "+c.Func.String(), c.Args)
 }
 
 // parameterOf returns the part of a parameter's text after its tensor: whether it requires grad.
@@ -377,7 +379,7 @@ func (l *loader) checkKey(value any, depth int) error {
 	switch v := value.(type) {
 	case *pickle.Tuple:
 		if depth > maxDepth {
-			return l.tooDeep()
+			return l.newDepthError()
 		}
 		for _, item := range v.Items {
 			if err := l.checkKey(item, depth+1); err != nil {
@@ -387,13 +389,13 @@ func (l *loader) checkKey(value any, depth int) error {
 		return nil
 	case *pickle.List, *pickle.Set, *pickle.Dict:
 	case *pickle.Call:
-		if f := canonical(v.Func); f != builtinSet && f != builtinBytearray && f != orderedDict && f != counter {
+		if f := canonicalizeName(v.Func); f != builtinSet && f != builtinBytearray && f != orderedDict && f != counter {
 			return nil
 		}
 	default:
 		return nil
 	}
-	return l.bad("a key of a dict, or an item of a set,", value)
+	return l.newValueError("a key of a dict, or an item of a set,", value)
 }
 
 // locationOf returns where the storage of the tensor that a call makes was saved from.
@@ -401,23 +403,23 @@ func (l *loader) locationOf(c *pickle.Call) string {
 	if c.Func == rebuildMeta {
 		return ""
 	}
-	s, _, err := l.storage(c.Args.Items[0])
+	s, _, err := l.resolveStorage(c.Args.Items[0])
 	if err != nil {
 		return ""
 	}
 	return s.location
 }
 
-// only returns the single argument of a call, nil when there are none or more.
-func only(args []any) any {
+// singleArgument returns the argument of a call with one argument, otherwise nil.
+func singleArgument(args []any) any {
 	if len(args) != 1 {
 		return nil
 	}
 	return args[0]
 }
 
-// bytesOf reads text of one character a byte: encode(text, "latin1"), or bytearray of that or of bytes.
-func bytesOf(c *pickle.Call) ([]byte, bool) {
+// decodeBytes returns the bytes of text of one character a byte: encode(text, "latin1"), or bytearray of that or of bytes.
+func decodeBytes(c *pickle.Call) ([]byte, bool) {
 	args := c.Args.Items
 	if c.Func != codecsEncode && len(args) == 0 {
 		return nil, true
@@ -430,7 +432,7 @@ func bytesOf(c *pickle.Call) ([]byte, bool) {
 		if !ok || inner.Func != codecsEncode {
 			return nil, false
 		}
-		return bytesOf(inner)
+		return decodeBytes(inner)
 	}
 	if len(args) != 2 || args[1] != "latin1" {
 		return nil, false
@@ -446,10 +448,10 @@ func bytesOf(c *pickle.Call) ([]byte, bool) {
 	return data, ok
 }
 
-func (l *loader) device(c *pickle.Call) error {
+func (l *loader) writeDevice(c *pickle.Call) error {
 	args := c.Args.Items
 	if len(args) == 0 || len(args) > 2 {
-		return l.bad("a device", c.Args)
+		return l.newValueError("a device", c.Args)
 	}
 	name, ok := args[0].(string)
 	if len(args) == 2 {
@@ -458,8 +460,8 @@ func (l *loader) device(c *pickle.Call) error {
 		name += ":" + strconv.FormatInt(index, 10)
 	}
 	if _, err := device.Parse(name); !ok || err != nil {
-		return l.bad("a device", args[0])
+		return l.newValueError("a device", args[0])
 	}
-	l.text.tagged("device", name)
+	l.text.writeTagged("device", name)
 	return nil
 }

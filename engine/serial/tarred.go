@@ -66,25 +66,25 @@ func (l *loader) openTar(source *file.Source) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := runs{l.op, source, map[string]*archive.Entry{}}
+	found := recordTable{l.op, source, map[string]*archive.Entry{}}
 	objects := map[string]any{} // the objects of keys
-	if err := members["storages"].storages(found, objects); err != nil {
+	if err := members["storages"].readStorages(found, objects); err != nil {
 		return nil, err
 	}
-	if err := members["tensors"].tensors(objects); err != nil {
+	if err := members["tensors"].readTensors(objects); err != nil {
 		return nil, err
 	}
 	l.records = found
-	data, err := members["pickle"].pickled()
+	data, err := members["pickle"].readPickle()
 	if err != nil {
 		return nil, err
 	}
-	return l.decode(data, pickle.Rules{Persistent: func(id any) (any, error) {
+	return l.decodePickle(data, pickle.Rules{Persistent: func(id any) (any, error) {
 		key, ok := keyOf(id)
 		if object, known := objects[key]; ok && known {
 			return object, nil
 		}
-		return nil, l.bad("the key of a tensor", id)
+		return nil, l.newValueError("the key of a tensor", id)
 	}})
 }
 
@@ -99,13 +99,13 @@ func keyOf(value any) (string, bool) {
 	return "", false
 }
 
-// described reads the next pickle, a tuple of n items that begins with a key and may name classes of tensors.
-func (s *stream) described(n int) (string, *pickle.Tuple, error) {
-	data, err := s.pickled()
+// readDescription decodes the next pickle, a tuple of n items that begins with a key and may name classes of tensors.
+func (s *stream) readDescription(n int) (string, *pickle.Tuple, error) {
+	data, err := s.readPickle()
 	if err != nil {
 		return "", nil, err
 	}
-	value, err := s.l.decode(data, pickle.Rules{Name: func(g pickle.Global) error {
+	value, err := s.l.decodePickle(data, pickle.Rules{Name: func(g pickle.Global) error {
 		if strings.HasPrefix(g.Module, "torch") && strings.HasSuffix(g.Name, "Tensor") {
 			return nil
 		}
@@ -116,23 +116,23 @@ func (s *stream) described(n int) (string, *pickle.Tuple, error) {
 	}
 	t, ok := value.(*pickle.Tuple)
 	if !ok || len(t.Items) != n {
-		return "", nil, s.l.bad("a tensor or storage", value)
+		return "", nil, s.l.newValueError("a tensor or storage", value)
 	}
 	key, ok := keyOf(t.Items[0])
 	if !ok {
-		return "", nil, s.l.bad("a tensor or storage", value)
+		return "", nil, s.l.newValueError("a tensor or storage", value)
 	}
 	return key, t, nil
 }
 
-// storages reads the file of this name.
-func (s *stream) storages(found runs, objects map[string]any) error {
-	count, err := s.count()
+// readStorages reads the file `storages`.
+func (s *stream) readStorages(found recordTable, objects map[string]any) error {
+	count, err := s.readCount()
 	if err != nil {
 		return err
 	}
 	for range count {
-		key, facts, err := s.described(3)
+		key, facts, err := s.readDescription(3)
 		if err != nil {
 			return err
 		}
@@ -140,74 +140,74 @@ func (s *stream) storages(found runs, objects map[string]any) error {
 		class, ok2 := facts.Items[2].(pickle.Global)
 		d, known := classDTypes[class]
 		if !ok1 || !ok2 || !known || d == dtype.None || found.entries[key] != nil {
-			return s.l.bad("a storage", facts)
+			return s.l.newValueError("a storage", facts)
 		}
-		if found.entries[key], err = s.record(key, -1, d.Size()); err != nil {
+		if found.entries[key], err = s.readRecord(key, -1, d.Size()); err != nil {
 			return err
 		}
-		objects[key] = &pickle.Persistent{ID: tuple("storage", class, key, location, found.entries[key].Size/d.Size())}
+		objects[key] = &pickle.Persistent{ID: newTuple("storage", class, key, location, found.entries[key].Size/d.Size())}
 	}
-	value, err := s.value()
+	value, err := s.readValue()
 	if err != nil {
 		return err
 	}
 	views, ok := value.(*pickle.List)
 	if !ok {
-		return s.l.bad("the list of views", value)
+		return s.l.newValueError("the list of views", value)
 	}
 	for _, item := range views.Items {
-		if err := s.view(item, objects); err != nil {
+		if err := s.addView(item, objects); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// view makes the object of a key a part of a storage.
-func (s *stream) view(item any, objects map[string]any) error {
+// addView defines the object of a key as a part of a storage.
+func (s *stream) addView(item any, objects map[string]any) error {
 	facts, ok := item.(*pickle.Tuple)
 	if !ok || len(facts.Items) != 4 {
-		return s.l.bad("a view of a storage", item)
+		return s.l.newValueError("a view of a storage", item)
 	}
 	key, ok1 := keyOf(facts.Items[0])
 	of, ok2 := keyOf(facts.Items[1])
 	whole, ok3 := objects[of].(*pickle.Persistent)
 	if !ok1 || !ok2 || !ok3 || objects[key] != nil {
-		return s.l.bad("a view of a storage", item)
+		return s.l.newValueError("a view of a storage", item)
 	}
 	id := whole.ID.(*pickle.Tuple) // never that of a view, which has six items
 	if len(id.Items) != 5 {
-		return s.l.bad("a view of a storage", item)
+		return s.l.newValueError("a view of a storage", item)
 	}
-	items := append(append([]any{}, id.Items...), tuple(key, facts.Items[2], facts.Items[3]))
+	items := append(append([]any{}, id.Items...), newTuple(key, facts.Items[2], facts.Items[3]))
 	objects[key] = &pickle.Persistent{ID: &pickle.Tuple{Items: items}}
 	return s.l.budget.Spend(tensorCost)
 }
 
-// tensors reads the file of this name.
-func (s *stream) tensors(objects map[string]any) error {
-	count, err := s.count()
+// readTensors reads the file `tensors`.
+func (s *stream) readTensors(objects map[string]any) error {
+	count, err := s.readCount()
 	if err != nil {
 		return err
 	}
 	for range count {
-		key, facts, err := s.described(3)
+		key, facts, err := s.readDescription(3)
 		if err != nil {
 			return err
 		}
 		of, ok1 := keyOf(facts.Items[1])
 		stored, ok2 := objects[of].(*pickle.Persistent)
 		if !ok1 || !ok2 || objects[key] != nil {
-			return s.l.bad("a tensor", facts)
+			return s.l.newValueError("a tensor", facts)
 		}
-		dims, err := s.number(8) // of which the upper half counts for nothing
+		dims, err := s.readInt(8) // of which the upper half counts for nothing
 		if err != nil {
 			return err
 		}
 		if dims = int64(int32(dims)); dims < 0 || dims > maxTensorND {
-			return s.l.bad("a tensor's number of dimensions", dims)
+			return s.l.newValueError("a tensor's number of dimensions", dims)
 		}
-		data, err := s.bytes(8 * (2*dims + 1))
+		data, err := s.readBytes(8 * (2*dims + 1))
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (s *stream) tensors(objects map[string]any) error {
 		for i := range numbers {
 			numbers[i] = int64(binary.LittleEndian.Uint64(data[8*i:]))
 		}
-		objects[key] = call(rebuildTensor, stored, numbers[2*dims], ints(numbers[:dims]), ints(numbers[dims:2*dims]))
+		objects[key] = newCall(rebuildTensor, stored, numbers[2*dims], newIntTuple(numbers[:dims]), newIntTuple(numbers[dims:2*dims]))
 		if err := s.l.budget.Spend(tensorCost); err != nil {
 			return err
 		}

@@ -29,13 +29,13 @@ func (e *Entry) Stored() bool { return !e.compressed }
 // Archive is a zip file with a validated directory: the file has the size that its end record states, names are unique, records are inside of the
 // file and disjoint, and no record claims an unpacked size that its bytes cannot have.
 type Archive struct {
-	op      string
-	source  *file.Source
-	budget  *file.Budget
-	Entries []*Entry
-	byName  map[string]*Entry
-	summed  bool // the records have checksums
-	inflate inflater
+	op           string
+	source       *file.Source
+	budget       *file.Budget
+	Entries      []*Entry
+	byName       map[string]*Entry
+	hasChecksums bool // the records have checksums
+	inflate      inflater
 }
 
 const (
@@ -65,7 +65,7 @@ func Open(op string, source *file.Source, budget *file.Budget) (*Archive, error)
 		return nil, err
 	}
 	for range end.count {
-		e, length, err := a.entry(directory)
+		e, length, err := a.readEntry(directory)
 		if err != nil {
 			return nil, err
 		}
@@ -73,27 +73,28 @@ func Open(op string, source *file.Source, budget *file.Budget) (*Archive, error)
 		if e != nil {
 			a.byName[e.Name] = e
 			a.Entries = append(a.Entries, e)
-			a.summed = a.summed || e.sum != 0
+			a.hasChecksums = a.hasChecksums || e.sum != 0
 		}
 	}
 	if len(directory) > 0 {
-		return nil, a.broken("its directory has %d bytes more than its %d records", len(directory), end.count)
+		return nil, a.newFileError("its directory has %d bytes more than its %d records", len(directory), end.count)
 	}
 	return a, a.checkOverlap(end.central)
 }
 
-func (a *Archive) broken(format string, args ...any) error {
+func (a *Archive) newFileError(format string, args ...any) error {
 	return status.Runtimef("%s: the file is not a zip archive, or it is damaged or truncated: "+format, append([]any{a.op}, args...)...)
 }
 
-func (a *Archive) damaged(e *Entry, format string, args ...any) error {
+func (a *Archive) newRecordError(e *Entry, format string, args ...any) error {
 	return status.Runtimef("%s: the file is damaged: record %.100q: "+format, append([]any{a.op, e.Name}, args...)...)
 }
 
 // fields reads little-endian integers one after the other.
 type fields []byte
 
-func (f *fields) next(n int) int64 {
+// readUint reads the next little-endian integer of n bytes.
+func (f *fields) readUint(n int) int64 {
 	var whole [8]byte
 	copy(whole[:], (*f)[:n])
 	*f = (*f)[n:]
@@ -119,79 +120,79 @@ func (a *Archive) findEnd() (end, error) {
 			}
 		}
 	}
-	return end{}, a.broken("it has no directory at its end")
+	return end{}, a.newFileError("it has no directory at its end")
 }
 
 // readEnd reads the end record at a position, and the 64-bit one before it.
 func (a *Archive) readEnd(record []byte, at int64) (end, error) {
 	f := fields(record[4:])
-	disk, first, here, count, size, central := f.next(2), f.next(2), f.next(2), f.next(2), f.next(4), f.next(4)
+	disk, first, here, count, size, central := f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(4), f.readUint(4)
 	found := end{count, size, central}
 	if locator, err := a.source.Bytes(a.op, max(at-locatorSize, 0), min(at, locatorSize)); err == nil && bytes.HasPrefix(locator, []byte(locatorText)) && len(locator) == locatorSize {
 		f = fields(locator[8:])
-		wide := f.next(8)
+		wide := f.readUint(8)
 		record, err := a.source.Bytes(a.op, wide, end64Size)
 		if err != nil || binary.LittleEndian.Uint32(record) != end64Mark || wide > at-locatorSize-end64Size {
-			return end{}, a.broken("its end record refers to a missing record")
+			return end{}, a.newFileError("its end record refers to a missing record")
 		}
 		f = fields(record[16:])
-		disk, first, here, found = f.next(4), f.next(4), f.next(8), end{f.next(8), f.next(8), f.next(8)}
+		disk, first, here, found = f.readUint(4), f.readUint(4), f.readUint(8), end{f.readUint(8), f.readUint(8), f.readUint(8)}
 		at = wide
-		if !agree(count, found.count, math.MaxUint16) || !agree(size, found.size, math.MaxUint32) || !agree(central, found.central, math.MaxUint32) {
-			return end{}, a.broken("its two end records differ")
+		if !hasWideValue(count, found.count, math.MaxUint16) || !hasWideValue(size, found.size, math.MaxUint32) || !hasWideValue(central, found.central, math.MaxUint32) {
+			return end{}, a.newFileError("its two end records differ")
 		}
 		count = found.count
 	}
 	switch {
 	case disk != 0 || first != 0 || here != count:
-		return end{}, a.broken("it is part of an archive of several files")
+		return end{}, a.newFileError("it is part of an archive of several files")
 	case found.size < 0 || found.central < 0 || found.central > at || found.size != at-found.central:
-		return end{}, a.broken("its directory is said to have %d bytes from byte %d on, and ends at byte %d", found.size, found.central, at)
+		return end{}, a.newFileError("its directory is said to have %d bytes from byte %d on, and ends at byte %d", found.size, found.central, at)
 	case found.count < 0 || found.count > found.size/centralSize:
-		return end{}, a.broken("%d records are said to be in a directory of %d bytes", found.count, found.size)
+		return end{}, a.newFileError("%d records are said to be in a directory of %d bytes", found.count, found.size)
 	}
 	return found, nil
 }
 
-// agree reports whether a short field has the value of the wide one, or all ones, which refer to it.
-func agree(short, wide, ones int64) bool { return short == wide || short == ones }
+// hasWideValue reports whether a short field has the value of the wide one, or all ones, which refer to it.
+func hasWideValue(short, wide, ones int64) bool { return short == wide || short == ones }
 
-// entry reads the next record of the directory, and returns its length. The entry is nil for a folder.
-func (a *Archive) entry(directory []byte) (*Entry, int, error) {
+// readEntry reads the next record of the directory and returns its length. The entry is nil for a folder.
+func (a *Archive) readEntry(directory []byte) (*Entry, int, error) {
 	if len(directory) < centralSize || binary.LittleEndian.Uint32(directory) != centralMark {
-		return nil, 0, a.broken("its directory has fewer records than it states, or other data between them")
+		return nil, 0, a.newFileError("its directory has fewer records than it states, or other data between them")
 	}
 	f := fields(directory[8:])
-	flags, method, _, sum, stored, size := f.next(2), f.next(2), f.next(4), f.next(4), f.next(4), f.next(4)
-	nameLength, extraLength, commentLength, disk, _, header := f.next(2), f.next(2), f.next(2), f.next(2), f.next(6), f.next(4)
+	flags, method, _, sum, stored, size := f.readUint(2), f.readUint(2), f.readUint(4), f.readUint(4), f.readUint(4), f.readUint(4)
+	nameLength, extraLength, commentLength, disk, _, header := f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(2), f.readUint(6), f.readUint(4)
 	length := centralSize + int(nameLength+extraLength+commentLength)
 	if length > len(directory) {
-		return nil, 0, a.broken("a record of its directory is truncated")
+		return nil, 0, a.newFileError("a record of its directory is truncated")
 	}
 	e := &Entry{Name: string(f[:nameLength]), Size: size, stored: stored, header: header, compressed: method == deflatedMethod, sum: uint32(sum)}
-	if !e.widen(f[nameLength : nameLength+extraLength]) {
-		return nil, 0, a.damaged(e, "its 64-bit sizes are missing")
+	if !e.readZip64Fields(f[nameLength : nameLength+extraLength]) {
+		return nil, 0, a.newRecordError(e, "its 64-bit sizes are missing")
 	}
 	switch {
 	case strings.HasSuffix(e.Name, "/") && e.Size == 0:
 		return nil, length, nil
 	case !utf8.ValidString(e.Name) || strings.ContainsRune(e.Name, 0):
-		return nil, 0, a.damaged(e, "its name is not UTF-8, or contains a NUL character")
+		return nil, 0, a.newRecordError(e, "its name is not UTF-8, or contains a NUL character")
 	case method != storedMethod && method != deflatedMethod:
 		return nil, 0, status.NotImplementedf("%s: record %.100q is compressed with method %d; only stored and deflated records are supported", a.op, e.Name, method)
 	case flags&encrypted != 0:
 		return nil, 0, status.NotImplementedf("%s: record %.100q is encrypted", a.op, e.Name)
 	case disk != 0 || a.byName[e.Name] != nil:
-		return nil, 0, a.damaged(e, "two records have this name, or it is stored in another file")
+		return nil, 0, a.newRecordError(e, "two records have this name, or it is stored in another file")
 	}
-	return e, length, a.locate(e, flags, method)
+	return e, length, a.locateData(e, flags, method)
 }
 
-// widen takes the fields that do not fit 32 bits from the extra ones, and reports whether they are there.
-func (e *Entry) widen(extra fields) bool {
+// readZip64Fields reads the fields that do not fit 32 bits from the extra fields, and reports whether they are there.
+func (e *Entry) readZip64Fields(extra fields) bool {
 	var wide fields
 	for len(extra) >= 4 {
-		id, length := extra.next(2), extra.next(2)
+		id, length := extra.readUint(2), extra.readUint(2)
 		if length > int64(len(extra)) {
 			break
 		}
@@ -208,32 +209,32 @@ func (e *Entry) widen(extra fields) bool {
 		if len(wide) < 8 {
 			return false
 		}
-		*field = wide.next(8)
+		*field = wide.readUint(8)
 	}
 	return true
 }
 
-// locate finds the bytes after the record's local header, which must agree with the directory.
-func (a *Archive) locate(e *Entry, flags, method int64) error {
+// locateData finds the bytes after the record's local header, which must agree with the directory.
+func (a *Archive) locateData(e *Entry, flags, method int64) error {
 	local, err := a.source.Bytes(a.op, e.header, localSize+int64(len(e.Name)))
 	if err != nil {
-		return a.damaged(e, "its header cannot be read: %v", err)
+		return a.newRecordError(e, "its header cannot be read: %v", err)
 	}
 	f := fields(local[6:])
-	localFlags, localMethod, _, sum, stored, size, nameLength, extraLength := f.next(2), f.next(2), f.next(4), f.next(4), f.next(4), f.next(4), f.next(2), f.next(2)
+	localFlags, localMethod, _, sum, stored, size, nameLength, extraLength := f.readUint(2), f.readUint(2), f.readUint(4), f.readUint(4), f.readUint(4), f.readUint(4), f.readUint(2), f.readUint(2)
 	e.Offset = e.header + localSize + nameLength + extraLength
-	same := sum == int64(e.sum) && stored == short(e.stored) && size == short(e.Size)
+	same := sum == int64(e.sum) && stored == clampToUint32(e.stored) && size == clampToUint32(e.Size)
 	switch {
 	case binary.LittleEndian.Uint32(local) != localMark || string(local[localSize:]) != e.Name || nameLength != int64(len(e.Name)):
-		return a.damaged(e, "its header has the name %.100q", local[localSize:])
-	case localMethod != method || !same && flags&localFlags&sizesFollow == 0 && !(sum == int64(e.sum) && large(max(stored, size))):
-		return a.damaged(e, "its header and the directory differ")
+		return a.newRecordError(e, "its header has the name %.100q", local[localSize:])
+	case localMethod != method || !same && flags&localFlags&sizesFollow == 0 && !(sum == int64(e.sum) && needsZip64(max(stored, size))):
+		return a.newRecordError(e, "its header and the directory differ")
 	case e.stored < 0 || e.Offset > a.source.Size-e.stored:
-		return a.damaged(e, "%d bytes from byte %d on are more than the file has, %d", e.stored, e.Offset, a.source.Size)
+		return a.newRecordError(e, "%d bytes from byte %d on are more than the file has, %d", e.stored, e.Offset, a.source.Size)
 	case !e.compressed && e.Size != e.stored:
-		return a.damaged(e, "its sizes, %d and %d, differ although it is stored", e.Size, e.stored)
+		return a.newRecordError(e, "its sizes, %d and %d, differ although it is stored", e.Size, e.stored)
 	case e.compressed && (e.Size < 0 || e.Size/deflateLimit > e.stored):
-		return a.damaged(e, "%d bytes cannot unpack to %d", e.stored, e.Size)
+		return a.newRecordError(e, "%d bytes cannot unpack to %d", e.stored, e.Size)
 	}
 	return nil
 }
@@ -248,7 +249,7 @@ func (a *Archive) checkOverlap(central int64) error {
 			next = sorted[i+1].header
 		}
 		if e.Offset+e.stored > next {
-			return a.damaged(e, "it overlaps another record or the directory")
+			return a.newRecordError(e, "it overlaps another record or the directory")
 		}
 	}
 	return nil

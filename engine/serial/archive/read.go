@@ -35,8 +35,8 @@ func (a *Archive) Head(e *Entry, n int64) ([]byte, error) {
 		return a.source.Bytes(a.op, e.Offset, n)
 	}
 	data := make([]byte, n)
-	if got, err := io.ReadFull(a.inflated(e), data); err != nil {
-		return nil, a.damaged(e, "it unpacks to %d bytes instead of %d: %v", got, e.Size, err)
+	if got, err := io.ReadFull(a.openInflated(e), data); err != nil {
+		return nil, a.newRecordError(e, "it unpacks to %d bytes instead of %d: %v", got, e.Size, err)
 	}
 	return data, nil
 }
@@ -46,7 +46,7 @@ func (a *Archive) ReadInto(targets []Target) error {
 	var parts []file.Part
 	for _, t := range targets {
 		if t.Entry.compressed {
-			if err := a.unpack(t); err != nil {
+			if err := a.inflateRecord(t); err != nil {
 				return err
 			}
 			continue
@@ -57,11 +57,11 @@ func (a *Archive) ReadInto(targets []Target) error {
 			at += int64(len(data))
 		}
 	}
-	sums, err := file.Read(a.source, parts, a.summed)
+	sums, err := file.Read(a.source, parts, a.hasChecksums)
 	if err != nil {
 		return status.IOf("%s: %v", a.op, err)
 	}
-	if !a.summed {
+	if !a.hasChecksums {
 		return nil
 	}
 	for _, t := range targets {
@@ -82,8 +82,8 @@ func (a *Archive) ReadInto(targets []Target) error {
 
 // checkSum compares a record's checksum. PyTorch can be told to write none: then all of a file are 0.
 func (a *Archive) checkSum(e *Entry, sum uint32) error {
-	if a.summed && sum != e.sum {
-		return a.damaged(e, "its checksum is %08x and should be %08x", sum, e.sum)
+	if a.hasChecksums && sum != e.sum {
+		return a.newRecordError(e, "its checksum is %08x and should be %08x", sum, e.sum)
 	}
 	return nil
 }
@@ -94,8 +94,8 @@ type inflater interface {
 	flate.Resetter
 }
 
-// inflated returns a deflated record's bytes, until the next call.
-func (a *Archive) inflated(e *Entry) io.Reader {
+// openInflated returns a reader of a deflated record's bytes, valid until the next call.
+func (a *Archive) openInflated(e *Entry) io.Reader {
 	packed := io.NewSectionReader(a.source, e.Offset, e.stored)
 	if a.inflate == nil {
 		a.inflate = flate.NewReader(packed).(inflater)
@@ -105,18 +105,19 @@ func (a *Archive) inflated(e *Entry) io.Reader {
 	return a.inflate
 }
 
-func (a *Archive) unpack(t Target) error {
-	r, sum, got := a.inflated(t.Entry), uint32(0), 0
+// inflateRecord decompresses a record into memory and checks its checksum.
+func (a *Archive) inflateRecord(t Target) error {
+	r, sum, got := a.openInflated(t.Entry), uint32(0), 0
 	for _, data := range t.Parts {
 		n, err := io.ReadFull(r, data)
 		got += n
 		if err != nil {
-			return a.damaged(t.Entry, "it unpacks to %d bytes instead of %d: %v", got, t.Entry.Size, err)
+			return a.newRecordError(t.Entry, "it unpacks to %d bytes instead of %d: %v", got, t.Entry.Size, err)
 		}
 		sum = crc32.Update(sum, crc32.IEEETable, data)
 	}
 	if n, err := io.Copy(io.Discard, io.LimitReader(r, 1)); n != 0 || err != nil {
-		return a.damaged(t.Entry, "it unpacks to more than %d bytes, or its end is missing", t.Entry.Size)
+		return a.newRecordError(t.Entry, "it unpacks to more than %d bytes, or its end is missing", t.Entry.Size)
 	}
 	return a.checkSum(t.Entry, sum)
 }

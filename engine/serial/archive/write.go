@@ -59,12 +59,12 @@ func New(op string, records []Record) (*Plan, error) {
 		}
 		seen[r.Name] = true
 		p.headers = append(p.headers, at)
-		at += int64(len(p.header(len(p.headers)-1, 0)))
+		at += int64(len(p.encodeHeader(len(p.headers)-1, 0)))
 		p.parts = append(p.parts, file.Part{Offset: at, Data: r.Data}, file.Part{Offset: at + int64(len(r.Data)), Data: r.More})
 		at += r.size()
 	}
 	p.central = at
-	p.Size = at + int64(len(p.directory(make([]uint32, len(records)))))
+	p.Size = at + int64(len(p.encodeDirectory(make([]uint32, len(records)))))
 	return p, nil
 }
 
@@ -77,105 +77,106 @@ func (p *Plan) Write(w io.WriterAt) error {
 	sums := make([]uint32, len(p.records))
 	for i, r := range p.records {
 		sums[i] = file.Combine(halves[2*i], halves[2*i+1], int64(len(r.More)))
-		if _, err := w.WriteAt(p.header(i, sums[i]), p.headers[i]); err != nil {
+		if _, err := w.WriteAt(p.encodeHeader(i, sums[i]), p.headers[i]); err != nil {
 			return err
 		}
 	}
-	_, err = w.WriteAt(p.directory(sums), p.central)
+	_, err = w.WriteAt(p.encodeDirectory(sums), p.central)
 	return err
 }
 
 type buffer []byte
 
-func (b *buffer) u16(values ...int) {
+func (b *buffer) appendUint16(values ...int) {
 	for _, v := range values {
 		*b = binary.LittleEndian.AppendUint16(*b, uint16(v))
 	}
 }
 
-func (b *buffer) u32(values ...int64) {
+func (b *buffer) appendUint32(values ...int64) {
 	for _, v := range values {
 		*b = binary.LittleEndian.AppendUint32(*b, uint32(v))
 	}
 }
 
-func (b *buffer) u64(values ...int64) {
+func (b *buffer) appendUint64(values ...int64) {
 	for _, v := range values {
 		*b = binary.LittleEndian.AppendUint64(*b, uint64(v))
 	}
 }
 
-func large(n int64) bool { return n >= math.MaxUint32 }
+// needsZip64 reports whether a size or offset does not fit a 32-bit field.
+func needsZip64(n int64) bool { return n >= math.MaxUint32 }
 
-// short returns a 32-bit field, all ones where the value is in the 64-bit fields.
-func short(n int64) int64 { return min(n, math.MaxUint32) }
+// clampToUint32 returns the value of a 32-bit field: n, or all ones if n is in the 64-bit fields.
+func clampToUint32(n int64) int64 { return min(n, math.MaxUint32) }
 
-// header is record i's local header, padded so that the record is aligned.
-func (p *Plan) header(i int, sum uint32) []byte {
+// encodeHeader returns record i's local header, padded so that the record is aligned.
+func (p *Plan) encodeHeader(i int, sum uint32) []byte {
 	r, size := p.records[i], p.records[i].size()
 	var extra buffer
 	needs := version
-	if large(size) {
+	if needsZip64(size) {
 		needs = version64
-		extra.u16(extra64, 16)
-		extra.u64(size, size)
+		extra.appendUint16(extra64, 16)
+		extra.appendUint64(size, size)
 	}
 	begin := p.headers[i] + localSize + int64(len(r.Name)+len(extra))
 	if gap := -begin & (alignment - 1); gap > 0 {
 		if gap < 4 {
 			gap += alignment
 		}
-		extra.u16(extraPadding, int(gap-4))
+		extra.appendUint16(extraPadding, int(gap-4))
 		extra = append(extra, make([]byte, gap-4)...)
 	}
 	var b buffer
-	b.u32(localMark)
-	b.u16(needs, utf8Names, 0, 0, newYear1980)
-	b.u32(int64(sum), short(size), short(size))
-	b.u16(len(r.Name), len(extra))
+	b.appendUint32(localMark)
+	b.appendUint16(needs, utf8Names, 0, 0, newYear1980)
+	b.appendUint32(int64(sum), clampToUint32(size), clampToUint32(size))
+	b.appendUint16(len(r.Name), len(extra))
 	return append(append(b, r.Name...), extra...)
 }
 
-// directory returns the central directory and the end of the archive.
-func (p *Plan) directory(sums []uint32) []byte {
+// encodeDirectory returns the central directory and the end records.
+func (p *Plan) encodeDirectory(sums []uint32) []byte {
 	var b buffer
 	for i, r := range p.records {
 		size, at := r.size(), p.headers[i]
 		var extra, fields buffer
-		if large(size) {
-			fields.u64(size, size)
+		if needsZip64(size) {
+			fields.appendUint64(size, size)
 		}
-		if large(at) {
-			fields.u64(at)
+		if needsZip64(at) {
+			fields.appendUint64(at)
 		}
 		needs := version
 		if len(fields) > 0 {
 			needs = version64
-			extra.u16(extra64, len(fields))
+			extra.appendUint16(extra64, len(fields))
 			extra = append(extra, fields...)
 		}
-		b.u32(centralMark)
-		b.u16(needs, needs, utf8Names, 0, 0, newYear1980)
-		b.u32(int64(sums[i]), short(size), short(size))
-		b.u16(len(r.Name), len(extra), 0, 0, 0)
-		b.u32(0, short(at))
+		b.appendUint32(centralMark)
+		b.appendUint16(needs, needs, utf8Names, 0, 0, newYear1980)
+		b.appendUint32(int64(sums[i]), clampToUint32(size), clampToUint32(size))
+		b.appendUint16(len(r.Name), len(extra), 0, 0, 0)
+		b.appendUint32(0, clampToUint32(at))
 		b = append(append(b, r.Name...), extra...)
 	}
 	size, count := int64(len(b)), int64(len(p.records))
-	if large(p.central) || count >= math.MaxUint16 {
+	if needsZip64(p.central) || count >= math.MaxUint16 {
 		end := p.central + size
-		b.u32(end64Mark)
-		b.u64(end64Size - 12)
-		b.u16(version64, version64)
-		b.u32(0, 0)
-		b.u64(count, count, size, p.central)
-		b.u32(locatorMark, 0)
-		b.u64(end)
-		b.u32(1)
+		b.appendUint32(end64Mark)
+		b.appendUint64(end64Size - 12)
+		b.appendUint16(version64, version64)
+		b.appendUint32(0, 0)
+		b.appendUint64(count, count, size, p.central)
+		b.appendUint32(locatorMark, 0)
+		b.appendUint64(end)
+		b.appendUint32(1)
 	}
-	b.u32(endMark)
-	b.u16(0, 0, int(min(count, math.MaxUint16)), int(min(count, math.MaxUint16)))
-	b.u32(short(size), short(p.central))
-	b.u16(0)
+	b.appendUint32(endMark)
+	b.appendUint16(0, 0, int(min(count, math.MaxUint16)), int(min(count, math.MaxUint16)))
+	b.appendUint32(clampToUint32(size), clampToUint32(p.central))
+	b.appendUint16(0)
 	return b
 }

@@ -18,34 +18,34 @@ import (
 // must write every byte. If path is a link, its target is created or replaced; pipes and devices are written directly.
 func Create(op, path string, size int64, durable bool, write func(io.WriterAt) error) error {
 	if path == "" {
-		return pathless(op)
+		return newEmptyPathError(op)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return failed(op, path, syscall.EISDIR)
+		return wrapWriteError(op, path, syscall.EISDIR)
 	case err == nil && !info.Mode().IsRegular():
-		return stream(op, path, size, write)
+		return writeStream(op, path, size, write)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
-	target, err := follow(path)
+	target, err := resolveLinks(path)
 	if err != nil {
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
 	draft, err := newDraft(target)
 	if err != nil {
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
 	defer draft.discard()
 	if info != nil {
-		err = draft.resemble(info)
+		err = draft.copyAttributes(info)
 	}
 	if err == nil {
-		err = reserve(draft.File, size)
+		err = reserveSpace(draft.File, size)
 	}
 	if err != nil {
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
 	if durable {
 		if err = write(disk{draft.File}); err == nil {
@@ -58,7 +58,7 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 		err = draft.publish()
 	}
 	if err != nil {
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
 	if !durable {
 		return nil
@@ -73,8 +73,8 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 // maxLinks is how many links may lead to each other.
 const maxLinks = 40
 
-// follow returns the path that path leads to, which need not exist.
-func follow(path string) (string, error) {
+// resolveLinks returns the target of the symbolic links at path, which need not exist.
+func resolveLinks(path string) (string, error) {
 	for range maxLinks {
 		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 		if err != nil {
@@ -98,14 +98,14 @@ type disk struct{ *os.File }
 
 func (d disk) WriteAt(p []byte, offset int64) (int, error) {
 	n, err := d.File.WriteAt(p, offset)
-	if n >= pieceBytes {
+	if n >= chunkBytes {
 		startWriting(d.File, offset, int64(n))
 	}
 	return n, err
 }
 
-// failed wraps a system error with its code and the caller's path; other errors already have both.
-func failed(op, path string, err error) error {
+// wrapWriteError adds the operator and the caller's path to a system error; other errors already contain both.
+func wrapWriteError(op, path string, err error) error {
 	var known *status.Error
 	if errors.As(err, &known) {
 		return err
@@ -117,31 +117,31 @@ func failed(op, path string, err error) error {
 	return status.IOf("%s: cannot write %s: %v", op, path, err)
 }
 
-// pathless returns the error of a file without a path.
-func pathless(op string) error {
+// newEmptyPathError returns the error for an empty path.
+func newEmptyPathError(op string) error {
 	return status.IOf("%s: the path is empty: %v", op, syscall.ENOENT)
 }
 
-// stream writes to a file that cannot be replaced.
-func stream(op, path string, size int64, write func(io.WriterAt) error) error {
+// writeStream writes to a file that cannot be replaced, such as a pipe or a device.
+func writeStream(op, path string, size int64, write func(io.WriterAt) error) error {
 	s, err := storage.New(op, size, device.Host, false)
 	if err != nil {
 		return err
 	}
 	defer s.Release()
 	if err := write(Buffer(s.Bytes())); err != nil {
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
 	_, err = f.Write(s.Bytes())
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
-		return failed(op, path, err)
+		return wrapWriteError(op, path, err)
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"os"
 )
 
-func reserve(*os.File, int64) error { return nil }
+func reserveSpace(*os.File, int64) error { return nil }
 
 func startWriting(*os.File, int64, int64) {}
 
 func openNameless(string) *os.File { return nil }
 
-func link(*os.File, string) error { return errors.ErrUnsupported }
+func linkFile(*os.File, string) error { return errors.ErrUnsupported }
 
-func replace(*os.File, string, string) error { return errors.ErrUnsupported }
+func replaceFile(*os.File, string, string) error { return errors.ErrUnsupported }

@@ -29,7 +29,7 @@ func newNamedDraft(path string) (*draft, error) {
 		name := draftName(path, "draft", number)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o666)
 		switch {
-		case err == nil && claim(f):
+		case err == nil && claimDraft(f):
 			return &draft{f, path, name}, nil
 		case err == nil:
 			_ = f.Close()
@@ -49,9 +49,9 @@ func draftName(path, kind string, number int) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".libtensor-%s-%d-%d.tmp", kind, os.Getuid(), number))
 }
 
-// own locks a named draft and reports whether this process now owns it: no other process, such as one that writes it, holds the lock, and the name
-// was not replaced. Only drafts are locked, never the folder or the file at path, which others may lock.
-func own(f *os.File) bool {
+// lockDraft locks a named draft and reports whether this process now owns it: no other process, such as one that writes it, holds the
+// lock, and the name was not replaced. Only drafts are locked, never the folder or the file at path, which others may lock.
+func lockDraft(f *os.File) bool {
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return false
 	}
@@ -63,23 +63,23 @@ func own(f *os.File) bool {
 	return err == nil && os.SameFile(here, there) && here.Mode().IsRegular()
 }
 
-// claim owns a file and empties it.
-func claim(f *os.File) bool { return own(f) && f.Truncate(0) == nil }
+// claimDraft locks a draft and empties it, and reports whether both succeeded.
+func claimDraft(f *os.File) bool { return lockDraft(f) && f.Truncate(0) == nil }
 
-// sweep removes a leftover draft.
-func sweep(name string) {
+// removeLeftover removes the draft of a process that has stopped.
+func removeLeftover(name string) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}
 	defer func() { _ = f.Close() }()
-	if own(f) {
+	if lockDraft(f) {
 		_ = os.Remove(name)
 	}
 }
 
-// resemble sets the draft's owner, if permitted, and the permissions of the file that it replaces.
-func (d *draft) resemble(info fs.FileInfo) error {
+// copyAttributes sets the draft's owner, if permitted, and its permissions to those of the file that it replaces.
+func (d *draft) copyAttributes(info fs.FileInfo) error {
 	if err := syscall.Access(d.path, 2); err != nil {
 		return err // who may not write the old file does not replace it either
 	}
@@ -101,7 +101,7 @@ func (d *draft) publish() error {
 		}
 		return err
 	}
-	if err := link(d.File, d.path); !errors.Is(err, fs.ErrExist) {
+	if err := linkFile(d.File, d.path); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	// Locked before it has a name, so that no other process treats it as a leftover.
@@ -109,11 +109,11 @@ func (d *draft) publish() error {
 	defer d.unlock()
 	for number := 0; ; number++ {
 		name := draftName(d.path, "new", number)
-		err := replace(d.File, name, d.path)
+		err := replaceFile(d.File, name, d.path)
 		if !errors.Is(err, fs.ErrExist) || number == maxDrafts {
 			return err
 		}
-		sweep(name)
+		removeLeftover(name)
 	}
 }
 

@@ -23,7 +23,7 @@ func pattern(n int) []byte {
 }
 
 func TestPartsAndTheirSums(t *testing.T) {
-	for _, size := range []int{0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 9*pieceBytes + 17} {
+	for _, size := range []int{0, 1, chunkBytes - 1, chunkBytes, chunkBytes + 1, 9*chunkBytes + 17} {
 		data := pattern(size)
 		parts := []Part{{Offset: 3, Data: data}, {Offset: int64(size) + 10, Data: data[:size/2]}}
 		out := make(Buffer, 10+size+size/2)

@@ -14,14 +14,14 @@ type Part struct {
 	Data   []byte
 }
 
-// pieceBytes is how much is moved at a time: little enough to be summed up while it is in the processor's cache.
-const pieceBytes = 1 << 20
+// chunkBytes is how much is moved at a time: little enough to be summed up while it is in the processor's cache.
+const chunkBytes = 1 << 20
 
 // serialBytes is the amount up to which more threads do not pay.
 const serialBytes = 4 << 20
 
-// piece is at most pieceBytes of a part.
-type piece struct {
+// chunk is at most chunkBytes of a part.
+type chunk struct {
 	part  int
 	begin int64
 	bytes []byte
@@ -29,7 +29,7 @@ type piece struct {
 
 // Read fills the parts from r, and returns the CRC-32 of each when sums is set.
 func Read(r io.ReaderAt, parts []Part, sums bool) ([]uint32, error) {
-	return move(parts, sums, func(offset int64, data []byte) error {
+	return transferParts(parts, sums, func(offset int64, data []byte) error {
 		n, err := r.ReadAt(data, offset)
 		if n == len(data) {
 			return nil
@@ -52,20 +52,21 @@ func Write(w io.WriterAt, parts []Part, sums bool) ([]uint32, error) {
 		}
 		return nil, nil
 	}
-	return move(parts, sums, func(offset int64, data []byte) error {
+	return transferParts(parts, sums, func(offset int64, data []byte) error {
 		_, err := w.WriteAt(data, offset)
 		return err
 	})
 }
 
-func move(parts []Part, sums bool, transfer func(offset int64, data []byte) error) ([]uint32, error) {
-	var pieces []piece
+// transferParts transfers the parts in chunks, in parallel, and returns the CRC-32 of each part when sums is set.
+func transferParts(parts []Part, sums bool, transfer func(offset int64, data []byte) error) ([]uint32, error) {
+	var pieces []chunk
 	var total int64
 	for i, p := range parts {
 		n := int64(len(p.Data))
 		total += n
-		for begin := int64(0); begin < n; begin += pieceBytes {
-			pieces = append(pieces, piece{i, begin, p.Data[begin:min(begin+pieceBytes, n)]})
+		for begin := int64(0); begin < n; begin += chunkBytes {
+			pieces = append(pieces, chunk{i, begin, p.Data[begin:min(begin+chunkBytes, n)]})
 		}
 	}
 	var checks []uint32
@@ -91,22 +92,22 @@ func move(parts []Part, sums bool, transfer func(offset int64, data []byte) erro
 	if err := failed.Load(); err != nil {
 		return nil, *err
 	}
-	return joined(len(parts), pieces, checks), nil
+	return combineChecksums(len(parts), pieces, checks), nil
 }
 
-// joined combines the checksums of blocks to those of the parts.
-func joined(parts int, pieces []piece, checks []uint32) []uint32 {
+// combineChecksums combines the checksums of chunks to those of the parts.
+func combineChecksums(parts int, pieces []chunk, checks []uint32) []uint32 {
 	if checks == nil {
 		return nil
 	}
 	sums := make([]uint32, parts)
-	whole := power(pieceBytes)
+	whole := powerOfX(chunkBytes)
 	for i, p := range pieces {
 		shift := whole
-		if len(p.bytes) < pieceBytes {
-			shift = power(int64(len(p.bytes)))
+		if len(p.bytes) < chunkBytes {
+			shift = powerOfX(int64(len(p.bytes)))
 		}
-		sums[p.part] = multiply(shift, sums[p.part]) ^ checks[i]
+		sums[p.part] = multiplyPolynomials(shift, sums[p.part]) ^ checks[i]
 	}
 	return sums
 }

@@ -20,7 +20,7 @@ type Source struct {
 // Open opens a regular file.
 func Open(op, path string) (*Source, error) {
 	if path == "" {
-		return nil, pathless(op)
+		return nil, newEmptyPathError(op)
 	}
 	info, err := os.Stat(path)
 	if err != nil {

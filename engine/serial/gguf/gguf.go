@@ -46,17 +46,17 @@ type entry struct {
 func Open(op string, source *file.Source, budget *file.Budget) (*File, error) {
 	f := &File{op: op, source: source}
 	r := &reader{op: op, source: source, budget: budget}
-	r.header(f)
+	r.readHeader(f)
 	return f, r.err
 }
 
-// header reads everything before the data.
-func (r *reader) header(f *File) {
-	if start := r.take(4, "the magic"); r.err == nil && string(start) != magic {
+// readHeader reads everything before the data.
+func (r *reader) readHeader(f *File) {
+	if start := r.readBytes(4, "the magic"); r.err == nil && string(start) != magic {
 		r.err = status.Runtimef("%s: the file begins with %q, not %q: it is not a GGUF file", r.op, start, magic)
 		return
 	}
-	switch version := r.uint32("the version"); {
+	switch version := r.readUint32("the version"); {
 	case r.err != nil:
 		return
 	case version&0xffff == 0:
@@ -66,53 +66,53 @@ func (r *reader) header(f *File) {
 		r.err = status.NotImplementedf("%s: the file has version %d of GGUF; versions 2 and 3 are supported", r.op, version)
 		return
 	}
-	tensors := r.count("tensors", 8+4+4+8) // the shortest of a tensor: an empty name, no sizes
-	pairs := r.count("metadata keys", 8+4+1)
-	alignment := r.metadata(f, pairs)
+	tensors := r.readCount("tensors", 8+4+4+8) // the shortest of a tensor: an empty name, no sizes
+	pairs := r.readCount("metadata keys", 8+4+1)
+	alignment := r.readMetadata(f, pairs)
 	seen := map[string]bool{}
 	for i := int64(0); i < tensors && r.err == nil; i++ {
-		e := r.entry()
+		e := r.readEntry()
 		if r.err == nil && seen[e.name] {
-			r.invalid("the tensor name %.100q occurs twice", e.name)
+			r.setError("the tensor name %.100q occurs twice", e.name)
 		}
 		seen[e.name] = true
 		f.entries = append(f.entries, e)
 	}
-	r.place(f, alignment)
+	r.placeTensors(f, alignment)
 }
 
-// entry reads the name, sizes, type and offset of a tensor.
-func (r *reader) entry() *entry {
-	e := &entry{name: r.text("a tensor name")}
-	if r.spend(entryCost); r.err != nil {
+// readEntry reads the name, sizes, type and offset of a tensor.
+func (r *reader) readEntry() *entry {
+	e := &entry{name: r.readString("a tensor name")}
+	if r.spendBudget(entryCost); r.err != nil {
 		return e
 	}
-	dims := r.uint32("the number of dimensions")
+	dims := r.readUint32("the number of dimensions")
 	if r.err == nil && dims > maxDims {
-		r.invalid("tensor %.100q has %d dimensions; at most %d are supported", e.name, dims, maxDims)
+		r.setError("tensor %.100q has %d dimensions; at most %d are supported", e.name, dims, maxDims)
 	}
 	for i := uint32(0); i < dims && r.err == nil; i++ {
-		size := r.uint64("a size")
+		size := r.readUint64("a size")
 		if size > 1<<62 {
-			r.invalid("tensor %.100q has size %d", e.name, size)
+			r.setError("tensor %.100q has size %d", e.name, size)
 			return e
 		}
 		e.sizes = append(e.sizes, int64(size))
 	}
 	slices.Reverse(e.sizes) // files begin with the size of rows
-	number := r.uint32("a type")
-	e.offset = r.uint64("an offset")
+	number := r.readUint32("a type")
+	e.offset = r.readUint64("an offset")
 	if r.err != nil {
 		return e
 	}
 	known := false
-	if e.kind, known = typeNumbered(number); !known {
+	if e.kind, known = findTypeByNumber(number); !known {
 		e.kind.Number = number // the size is not known; the other tensors can be loaded
 		return e
 	}
 	if e.kind.DType == dtype.None {
 		if len(e.sizes) == 0 || e.sizes[len(e.sizes)-1]%e.kind.Values != 0 {
-			r.invalid("tensor %.100q of shape %v and type %s has rows that are no multiple of %d values", e.name, e.sizes, e.kind.Name, e.kind.Values)
+			r.setError("tensor %.100q of shape %v and type %s has rows that are no multiple of %d values", e.name, e.sizes, e.kind.Name, e.kind.Values)
 			return e
 		}
 		e.sizes[len(e.sizes)-1] /= e.kind.Values
@@ -120,13 +120,13 @@ func (r *reader) entry() *entry {
 	total := e.kind.Bytes
 	for _, size := range e.sizes {
 		if size > 0 && total > (1<<62)/size {
-			r.invalid("tensor %.100q of shape %v is larger than the file", e.name, e.sizes)
+			r.setError("tensor %.100q of shape %v is larger than the file", e.name, e.sizes)
 			return e
 		}
 		total *= size
 	}
 	if e.bytes = total; total > r.source.Size {
-		r.invalid("tensor %.100q of shape %v and type %s has %d bytes, and the file has %d", e.name, e.sizes, e.kind.Name, total, r.source.Size)
+		r.setError("tensor %.100q of shape %v and type %s has %d bytes, and the file has %d", e.name, e.sizes, e.kind.Name, total, r.source.Size)
 	}
 	if e.kind.DType == dtype.None {
 		e.sizes[len(e.sizes)-1] *= e.kind.Bytes
@@ -134,15 +134,15 @@ func (r *reader) entry() *entry {
 	return e
 }
 
-// place checks that each tensor is aligned and inside the file, and that none overlap.
-func (r *reader) place(f *File, alignment int64) {
+// placeTensors sets the tensors' positions in the file, and checks that each is aligned and inside the file, and that none overlap.
+func (r *reader) placeTensors(f *File, alignment int64) {
 	data := (r.at + alignment - 1) / alignment * alignment
 	for _, e := range f.entries {
 		switch {
 		case r.err != nil:
 			return
 		case e.offset%uint64(alignment) != 0:
-			r.invalid("tensor %.100q begins at byte %d of the data, which is no multiple of the alignment %d", e.name, e.offset, alignment)
+			r.setError("tensor %.100q begins at byte %d of the data, which is no multiple of the alignment %d", e.name, e.offset, alignment)
 		case e.bytes > 0 && (data > r.source.Size || e.offset > uint64(r.source.Size-data) || e.bytes > r.source.Size-data-int64(e.offset)):
 			r.err = status.Runtimef("%s: tensor %.100q has %d bytes from byte %d of the data on, and the file has %d bytes of data: it is damaged or truncated", r.op, e.name, e.bytes, e.offset, max(r.source.Size-data, 0))
 		default:
@@ -153,7 +153,7 @@ func (r *reader) place(f *File, alignment int64) {
 	slices.SortStableFunc(order, func(a, b *entry) int { return int(min(max(a.begin-b.begin, -1), 1)) })
 	for i := 1; i < len(order) && r.err == nil; i++ {
 		if before := order[i-1]; order[i].begin < before.begin+before.bytes {
-			r.invalid("tensors %.100q and %.100q overlap", before.name, order[i].name)
+			r.setError("tensors %.100q and %.100q overlap", before.name, order[i].name)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (r *reader) place(f *File, alignment int64) {
 // Select returns the names, tensors and types of all tensors in the order of the file, or of those of names. Blocks are of uint8, with rows of bytes
 // as the last dimension. Tensors are read, or mapped.
 func (f *File) Select(names []string, mmap bool) (found []string, tensors []*tensor.Tensor, kinds []string, err error) {
-	chosen, err := f.choose(names)
+	chosen, err := f.selectEntries(names)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -183,7 +183,7 @@ func (f *File) Select(names []string, mmap bool) (found []string, tensors []*ten
 			release()
 			return nil, nil, nil, status.NotImplementedf("%s: tensor %.100q has type %d, which is not supported; load the others by their names", f.op, e.name, e.kind.Number)
 		}
-		t, mapped, err := f.tensor(e, mapping)
+		t, mapped, err := f.newTensor(e, mapping)
 		if err != nil {
 			release()
 			return nil, nil, nil, err
@@ -200,7 +200,7 @@ func (f *File) Select(names []string, mmap bool) (found []string, tensors []*ten
 	return found, tensors, kinds, nil
 }
 
-func (f *File) choose(names []string) ([]*entry, error) {
+func (f *File) selectEntries(names []string) ([]*entry, error) {
 	if names == nil {
 		return f.entries, nil
 	}
@@ -217,8 +217,8 @@ func (f *File) choose(names []string) ([]*entry, error) {
 	return chosen, nil
 }
 
-// tensor makes the tensor of an entry: over the mapping where its elements are aligned there, otherwise yet to be read.
-func (f *File) tensor(e *entry, mapping *storage.Storage) (t *tensor.Tensor, mapped bool, err error) {
+// newTensor returns the tensor of an entry: over the mapping where its elements are aligned there, otherwise yet to be read.
+func (f *File) newTensor(e *entry, mapping *storage.Storage) (t *tensor.Tensor, mapped bool, err error) {
 	d := e.kind.DType
 	if d == dtype.None {
 		d = dtype.Uint8

@@ -32,20 +32,21 @@ type reader struct {
 	err    error
 }
 
-func (r *reader) invalid(format string, args ...any) {
+// setError records an error about the header, unless there is one already.
+func (r *reader) setError(format string, args ...any) {
 	if r.err == nil {
 		r.err = status.Runtimef("%s: the GGUF header is invalid: "+format, append([]any{r.op}, args...)...)
 	}
 }
 
-func (r *reader) spend(n int64) {
+func (r *reader) spendBudget(n int64) {
 	if r.err == nil {
 		r.err = r.budget.Spend(n)
 	}
 }
 
-// take returns the next n bytes, which are valid until the next call, nil after an error.
-func (r *reader) take(n int64, what string) []byte {
+// readBytes returns the next n bytes, which are valid until the next call, or nil after an error.
+func (r *reader) readBytes(n int64, what string) []byte {
 	if r.err != nil {
 		return nil
 	}
@@ -64,25 +65,25 @@ func (r *reader) take(n int64, what string) []byte {
 	return r.window[start : start+n]
 }
 
-func (r *reader) uint32(what string) uint32 {
-	if b := r.take(4, what); b != nil {
+func (r *reader) readUint32(what string) uint32 {
+	if b := r.readBytes(4, what); b != nil {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
 }
 
-func (r *reader) uint64(what string) uint64 {
-	if b := r.take(8, what); b != nil {
+func (r *reader) readUint64(what string) uint64 {
+	if b := r.readBytes(8, what); b != nil {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }
 
-// count reads how many items follow, of which each takes at least that many bytes.
-func (r *reader) count(what string, least int64) int64 {
-	n := r.uint64("the number of " + what)
+// readCount reads the number of items that follow, each of at least that many bytes.
+func (r *reader) readCount(what string, least int64) int64 {
+	n := r.readUint64("the number of " + what)
 	if r.err == nil && n > uint64((r.source.Size-r.at)/least) {
-		r.invalid("it has %d %s, more than the %d bytes of the file can hold", n, what, r.source.Size)
+		r.setError("it has %d %s, more than the %d bytes of the file can hold", n, what, r.source.Size)
 	}
 	if r.err != nil {
 		return 0
@@ -90,46 +91,46 @@ func (r *reader) count(what string, least int64) int64 {
 	return int64(n)
 }
 
-// text reads a string.
-func (r *reader) text(what string) string {
-	n := r.uint64("the length of " + what)
+// readString reads a string.
+func (r *reader) readString(what string) string {
+	n := r.readUint64("the length of " + what)
 	if n > math.MaxInt64 {
 		n = math.MaxInt64
 	}
-	b := r.take(int64(n), what)
-	if r.spend(textCost * int64(len(b))); r.err != nil {
+	b := r.readBytes(int64(n), what)
+	if r.spendBudget(textCost * int64(len(b))); r.err != nil {
 		return ""
 	}
 	if !isText(b) {
-		r.invalid("%s, %.100q, is not UTF-8", what, b)
+		r.setError("%s, %.100q, is not UTF-8", what, b)
 		return ""
 	}
 	return string(b)
 }
 
-// metadata reads pairs of keys and values as a JSON object, and returns the alignment of tensors.
-func (r *reader) metadata(f *File, pairs int64) int64 {
+// readMetadata reads pairs of keys and values as a JSON object, and returns the alignment of tensors.
+func (r *reader) readMetadata(f *File, pairs int64) int64 {
 	alignment := int64(defaultAlignment)
 	seen := map[string]bool{}
 	var out strings.Builder
 	out.WriteString("{")
 	for i := int64(0); i < pairs && r.err == nil; i++ {
-		key := r.text("a metadata key")
-		if r.spend(entryCost); r.err == nil && seen[key] {
-			r.invalid("the metadata key %.100q occurs twice", key)
+		key := r.readString("a metadata key")
+		if r.spendBudget(entryCost); r.err == nil && seen[key] {
+			r.setError("the metadata key %.100q occurs twice", key)
 		}
 		seen[key] = true
 		if i > 0 {
 			out.WriteString(",")
 		}
-		out.WriteString(quote(key) + ":")
+		out.WriteString(quoteString(key) + ":")
 		begin := out.Len()
-		kind := r.uint32("the type of a metadata value")
-		r.value(&out, key, kind, 0)
+		kind := r.readUint32("the type of a metadata value")
+		r.readValue(&out, key, kind, 0)
 		if key == alignmentKey && r.err == nil {
 			n, err := strconv.ParseUint(out.String()[begin:], 10, 32)
 			if err != nil || bits.OnesCount64(n) != 1 {
-				r.invalid("%s is %.100s, not a power of two", alignmentKey, out.String()[begin:])
+				r.setError("%s is %.100s, not a power of two", alignmentKey, out.String()[begin:])
 			}
 			alignment = max(int64(n), 1)
 		}
@@ -150,11 +151,11 @@ var numbers = map[uint32]struct {
 	3:  {2, func(v uint64) string { return strconv.FormatInt(int64(int16(v)), 10) }},
 	4:  {4, func(v uint64) string { return strconv.FormatUint(v, 10) }},
 	5:  {4, func(v uint64) string { return strconv.FormatInt(int64(int32(v)), 10) }},
-	6:  {4, func(v uint64) string { return real(float64(math.Float32frombits(uint32(v))), 32) }},
+	6:  {4, func(v uint64) string { return formatFloat(float64(math.Float32frombits(uint32(v))), 32) }},
 	7:  {1, func(v uint64) string { return strconv.FormatBool(v == 1) }},
 	10: {8, func(v uint64) string { return strconv.FormatUint(v, 10) }},
 	11: {8, func(v uint64) string { return strconv.FormatInt(int64(v), 10) }},
-	12: {8, func(v uint64) string { return real(math.Float64frombits(v), 64) }},
+	12: {8, func(v uint64) string { return formatFloat(math.Float64frombits(v), 64) }},
 }
 
 const (
@@ -162,53 +163,53 @@ const (
 	leastItem                     = 1 // bytes
 )
 
-// value reads a metadata value of a type.
-func (r *reader) value(out *strings.Builder, key string, kind uint32, depth int) {
+// readValue reads a metadata value of a type.
+func (r *reader) readValue(out *strings.Builder, key string, kind uint32, depth int) {
 	if r.err != nil {
 		return
 	}
 	if number, ok := numbers[kind]; ok {
 		var wide [8]byte
-		copy(wide[:], r.take(number.bytes, "a metadata value"))
+		copy(wide[:], r.readBytes(number.bytes, "a metadata value"))
 		v := binary.LittleEndian.Uint64(wide[:])
 		if kind == boolType && v > 1 {
-			r.invalid("the metadata key %.100q has the bool %d", key, v)
+			r.setError("the metadata key %.100q has the bool %d", key, v)
 		}
 		out.WriteString(number.text(v))
 		return
 	}
 	switch kind {
 	case textType:
-		out.WriteString(quote(r.text("a metadata string")))
+		out.WriteString(quoteString(r.readString("a metadata string")))
 	case arrayType:
-		of := r.uint32("the type of a metadata array")
-		n := r.count("items in a metadata array", leastItem)
+		of := r.readUint32("the type of a metadata array")
+		n := r.readCount("items in a metadata array", leastItem)
 		if depth == maxDepth {
-			r.invalid("the metadata key %.100q has more than %d arrays in each other", key, maxDepth)
+			r.setError("the metadata key %.100q has more than %d arrays in each other", key, maxDepth)
 		}
 		out.WriteString("[")
 		for i := int64(0); i < n && r.err == nil; i++ {
 			if i > 0 {
 				out.WriteString(",")
 			}
-			r.spend(textCost)
-			r.value(out, key, of, depth+1)
+			r.spendBudget(textCost)
+			r.readValue(out, key, of, depth+1)
 		}
 		out.WriteString("]")
 	default:
-		r.invalid("the metadata key %.100q has the unknown type %d", key, kind)
+		r.setError("the metadata key %.100q has the unknown type %d", key, kind)
 	}
 }
 
-func quote(s string) string {
+func quoteString(s string) string {
 	text, _ := json.Marshal(s) // a string cannot fail
 	return string(text)
 }
 
-// real returns a number in JSON, which has no infinities and no NaN: {"float": "nan"}.
-func real(v float64, bits int) string {
+// formatFloat returns a number in JSON, which has no infinities and no NaN: {"float": "nan"}.
+func formatFloat(v float64, bits int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return `{"float":` + quote(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'g', -1, bits), "+"))) + "}"
+		return `{"float":` + quoteString(strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(v, 'g', -1, bits), "+"))) + "}"
 	}
 	text := strconv.FormatFloat(v, 'g', -1, bits)
 	if !strings.ContainsAny(text, ".e") {

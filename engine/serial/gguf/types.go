@@ -33,14 +33,14 @@ var types = []Type{
 
 // TypeOf returns the type of a name, and whether there is one.
 func TypeOf(name string) (Type, bool) {
-	return find(func(t Type) bool { return t.Name == name })
+	return findType(func(t Type) bool { return t.Name == name })
 }
 
-func typeNumbered(number uint32) (Type, bool) {
-	return find(func(t Type) bool { return t.Number == number })
+func findTypeByNumber(number uint32) (Type, bool) {
+	return findType(func(t Type) bool { return t.Number == number })
 }
 
-func find(is func(Type) bool) (Type, bool) {
+func findType(is func(Type) bool) (Type, bool) {
 	if i := slices.IndexFunc(types, is); i >= 0 {
 		return types[i], true
 	}

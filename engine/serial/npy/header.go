@@ -34,8 +34,8 @@ type header struct {
 	size    int64 // of the header, in bytes
 }
 
-// encode returns a header of version 1.0, or of 2.0 for a great many dimensions.
-func encode(op string, d dtype.DType, shape []int64) ([]byte, error) {
+// encodeHeader returns a header of version 1.0, or of 2.0 for a great many dimensions.
+func encodeHeader(op string, d dtype.DType, shape []int64) ([]byte, error) {
 	name, ok := descr[d]
 	if !ok {
 		return nil, status.Typef("%s: the tensor has dtype %v, which NumPy does not have; convert it first", op, d)
@@ -69,19 +69,19 @@ type parser struct {
 	at   int
 }
 
-func (p *parser) fail(format string, args ...any) error {
+func (p *parser) newError(format string, args ...any) error {
 	return status.Runtimef("%s: the .npy header is invalid: "+format+" (%.200q)", append(append([]any{p.op}, args...), p.text)...)
 }
 
-func (p *parser) skip() {
+func (p *parser) skipSpace() {
 	for p.at < len(p.text) && strings.IndexByte(" \t\n\r", p.text[p.at]) >= 0 {
 		p.at++
 	}
 }
 
-// take moves past token when it is next.
-func (p *parser) take(token string) bool {
-	p.skip()
+// takeToken skips token if it is next, and reports whether it was.
+func (p *parser) takeToken(token string) bool {
+	p.skipSpace()
 	if strings.HasPrefix(p.text[p.at:], token) {
 		p.at += len(token)
 		return true
@@ -89,9 +89,9 @@ func (p *parser) take(token string) bool {
 	return false
 }
 
-// quoted reads a string without escapes.
-func (p *parser) quoted() (string, error) {
-	p.skip()
+// parseString reads a string without escapes.
+func (p *parser) parseString() (string, error) {
+	p.skipSpace()
 	if p.at < len(p.text) && (p.text[p.at] == '\'' || p.text[p.at] == '"') {
 		rest := p.text[p.at+1:]
 		if end := strings.IndexByte(rest, p.text[p.at]); end >= 0 && !strings.Contains(rest[:end], `\`) {
@@ -99,98 +99,98 @@ func (p *parser) quoted() (string, error) {
 			return rest[:end], nil
 		}
 	}
-	return "", p.fail("a string is expected at byte %d", p.at)
+	return "", p.newError("a string is expected at byte %d", p.at)
 }
 
-func (p *parser) integer() (int64, error) {
-	p.skip()
+func (p *parser) parseInt() (int64, error) {
+	p.skipSpace()
 	end := p.at
 	for end < len(p.text) && p.text[end] >= '0' && p.text[end] <= '9' {
 		end++
 	}
 	n, err := strconv.ParseInt(p.text[p.at:end], 10, 64)
 	if err != nil {
-		return 0, p.fail("a size is expected at byte %d", p.at)
+		return 0, p.newError("a size is expected at byte %d", p.at)
 	}
 	p.at = end
-	p.take("L") // as Python 2 wrote it
+	p.takeToken("L") // as Python 2 wrote it
 	return n, nil
 }
 
-func (p *parser) tuple() ([]int64, error) {
-	if !p.take("(") {
-		return nil, p.fail("a tuple is expected at byte %d", p.at)
+func (p *parser) parseTuple() ([]int64, error) {
+	if !p.takeToken("(") {
+		return nil, p.newError("a tuple is expected at byte %d", p.at)
 	}
 	sizes := []int64{}
-	for !p.take(")") {
-		n, err := p.integer()
+	for !p.takeToken(")") {
+		n, err := p.parseInt()
 		if err != nil {
 			return nil, err
 		}
 		sizes = append(sizes, n)
-		if !p.take(",") && !strings.HasPrefix(p.text[p.at:], ")") {
-			return nil, p.fail("a comma is expected at byte %d", p.at)
+		if !p.takeToken(",") && !strings.HasPrefix(p.text[p.at:], ")") {
+			return nil, p.newError("a comma is expected at byte %d", p.at)
 		}
 	}
 	return sizes, nil
 }
 
-// parse reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, in any order.
-func (p *parser) parse() (*header, error) {
+// parseHeader reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, in any order.
+func (p *parser) parseHeader() (*header, error) {
 	h := &header{dtype: dtype.None}
 	seen := map[string]bool{}
-	if !p.take("{") {
-		return nil, p.fail("it does not start with {")
+	if !p.takeToken("{") {
+		return nil, p.newError("it does not start with {")
 	}
-	for !p.take("}") {
-		key, err := p.quoted()
+	for !p.takeToken("}") {
+		key, err := p.parseString()
 		if err != nil {
 			return nil, err
 		}
-		if seen[key] || !p.take(":") {
-			return nil, p.fail("key %.100q occurs twice or has no value", key)
+		if seen[key] || !p.takeToken(":") {
+			return nil, p.newError("key %.100q occurs twice or has no value", key)
 		}
 		seen[key] = true
-		if err := p.value(key, h); err != nil {
+		if err := p.parseValue(key, h); err != nil {
 			return nil, err
 		}
-		if !p.take(",") && !strings.HasPrefix(p.text[p.at:], "}") {
-			return nil, p.fail("a comma is expected at byte %d", p.at)
+		if !p.takeToken(",") && !strings.HasPrefix(p.text[p.at:], "}") {
+			return nil, p.newError("a comma is expected at byte %d", p.at)
 		}
 	}
-	p.skip()
+	p.skipSpace()
 	if p.at != len(p.text) || !seen["descr"] || !seen["fortran_order"] || !seen["shape"] {
-		return nil, p.fail("it must have the keys descr, fortran_order and shape, and nothing after them")
+		return nil, p.newError("it must have the keys descr, fortran_order and shape, and nothing after them")
 	}
 	return h, nil
 }
 
-func (p *parser) value(key string, h *header) (err error) {
+func (p *parser) parseValue(key string, h *header) (err error) {
 	switch key {
 	case "descr":
-		p.skip()
+		p.skipSpace()
 		if strings.HasPrefix(p.text[p.at:], "[") {
 			return status.NotImplementedf("%s: the file has an array of records (%.80s), which is not supported", p.op, p.text[p.at:])
 		}
 		var name string
-		if name, err = p.quoted(); err == nil {
-			h.dtype, h.swapped, err = p.dtype(name)
+		if name, err = p.parseString(); err == nil {
+			h.dtype, h.swapped, err = p.parseDType(name)
 		}
 	case "fortran_order":
-		h.fortran = p.take("True")
-		if !h.fortran && !p.take("False") {
-			err = p.fail("fortran_order must be True or False")
+		h.fortran = p.takeToken("True")
+		if !h.fortran && !p.takeToken("False") {
+			err = p.newError("fortran_order must be True or False")
 		}
 	case "shape":
-		h.shape, err = p.tuple()
+		h.shape, err = p.parseTuple()
 	default:
-		err = p.fail("it has the unknown key %.100q", key)
+		err = p.newError("it has the unknown key %.100q", key)
 	}
 	return err
 }
 
-// dtype reads a name such as "<f4".
-func (p *parser) dtype(name string) (d dtype.DType, swapped bool, err error) {
+// parseDType reads a name such as "<f4".
+func (p *parser) parseDType(name string) (d dtype.DType, swapped bool, err error) {
 	order, rest := name[:min(len(name), 1)], name[min(len(name), 1):]
 	for d, known := range descr {
 		if rest == known && (order == "<" || order == ">" || (order == "|" || order == "=") && d.Size() == 1) {
@@ -203,8 +203,8 @@ func (p *parser) dtype(name string) (d dtype.DType, swapped bool, err error) {
 	return dtype.None, false, status.NotImplementedf("%s: the file has dtype %.100q, which libtensor does not have", p.op, name)
 }
 
-// decode reads the header of a file. more returns the first n bytes.
-func decode(op string, more func(n int64) ([]byte, error)) (*header, error) {
+// decodeHeader reads the header of a file. more returns the first n bytes.
+func decodeHeader(op string, more func(n int64) ([]byte, error)) (*header, error) {
 	head, err := more(12)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func decode(op string, more func(n int64) ([]byte, error)) (*header, error) {
 	if int64(len(all)) < fixed+length {
 		return nil, status.Runtimef("%s: the file is truncated within its header: it has %d of %d bytes", op, len(all), fixed+length)
 	}
-	h, err := (&parser{op: op, text: string(all[fixed:])}).parse()
+	h, err := (&parser{op: op, text: string(all[fixed:])}).parseHeader()
 	if err == nil {
 		h.size = fixed + length
 	}

@@ -32,7 +32,7 @@ func New(op string, t *tensor.Tensor) (*Image, error) {
 	if !backend.Known(t) || t.Layout() != tensor.Strided {
 		return nil, status.Runtimef("%s: the tensor is a %v one on device %v; only strided tensors with elements can be saved", op, t.Layout(), t.Device())
 	}
-	head, err := encode(op, t.DType(), t.Sizes())
+	head, err := encodeHeader(op, t.DType(), t.Sizes())
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +47,13 @@ func New(op string, t *tensor.Tensor) (*Image, error) {
 		}
 		t = i.copy
 	}
-	i.parts = []file.Part{{Offset: 0, Data: head}, {Offset: int64(len(head)), Data: elements(t)}}
+	i.parts = []file.Part{{Offset: 0, Data: head}, {Offset: int64(len(head)), Data: viewBytes(t)}}
 	i.Size = int64(len(head)) + t.Numel()*t.DType().Size()
 	return i, nil
 }
 
-// elements returns the bytes of a contiguous tensor.
-func elements(t *tensor.Tensor) []byte {
+// viewBytes returns the bytes of a contiguous tensor.
+func viewBytes(t *tensor.Tensor) []byte {
 	if t.Numel() == 0 {
 		return nil
 	}
@@ -71,14 +71,14 @@ func (i *Image) Release() { i.copy.Release() }
 
 // Load reads the tensor of a file, or maps it.
 func Load(op string, source *file.Source, mmap bool) (*tensor.Tensor, error) {
-	h, err := open(op, source)
+	h, err := readHeader(op, source)
 	if err != nil {
 		return nil, err
 	}
 	if mmap && !h.swapped && h.size%h.dtype.ToReal().Size() == 0 {
-		return h.mapped(op, source)
+		return h.mapTensor(op, source)
 	}
-	return h.read(op, func(into []byte) error {
+	return h.readTensor(op, func(into []byte) error {
 		if _, err := file.Read(source, []file.Part{{Offset: h.size, Data: into}}, false); err != nil {
 			return status.IOf("%s: %v", op, err)
 		}
@@ -86,18 +86,18 @@ func Load(op string, source *file.Source, mmap bool) (*tensor.Tensor, error) {
 	})
 }
 
-// open reads the header and checks that the file has exactly the elements that it declares.
-func open(op string, source *file.Source) (*header, error) {
-	h, err := decode(op, func(n int64) ([]byte, error) { return source.Bytes(op, 0, min(n, source.Size)) })
+// readHeader reads the header and checks that the file has exactly the elements that it declares.
+func readHeader(op string, source *file.Source) (*header, error) {
+	h, err := decodeHeader(op, func(n int64) ([]byte, error) { return source.Bytes(op, 0, min(n, source.Size)) })
 	if err != nil {
 		return nil, err
 	}
-	return h, h.check(op, source.Size)
+	return h, h.checkSize(op, source.Size)
 }
 
 // Length returns the size of a file that begins with head: that of its header and elements, or the number of bytes needed to determine it.
 func Length(op string, head *file.Source) (length int64, err error) {
-	h, err := decode(op, func(n int64) ([]byte, error) {
+	h, err := decodeHeader(op, func(n int64) ([]byte, error) {
 		length = n
 		return head.Bytes(op, 0, min(n, head.Size))
 	})
@@ -107,12 +107,12 @@ func Length(op string, head *file.Source) (length int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	need, err := h.bytes(op)
+	need, err := h.computeSize(op)
 	return h.size + need, err
 }
 
-// bytes returns the size of the array's elements.
-func (h *header) bytes(op string) (int64, error) {
+// computeSize returns the size of the array's elements in bytes.
+func (h *header) computeSize(op string) (int64, error) {
 	need, fits := uint64(h.dtype.Size()), true
 	for _, n := range h.shape {
 		var high uint64
@@ -128,9 +128,9 @@ func (h *header) bytes(op string) (int64, error) {
 	return int64(need), nil
 }
 
-// check compares the file's size with the size in the header.
-func (h *header) check(op string, have int64) error {
-	need, err := h.bytes(op)
+// checkSize compares the file's size with the size in the header.
+func (h *header) checkSize(op string, have int64) error {
+	need, err := h.computeSize(op)
 	if err == nil && h.size+need != have {
 		err = status.Runtimef("%s: the header describes an array of shape %.100s and dtype %v after %d bytes, which does not match the %d bytes of the file: it is damaged or truncated",
 			op, status.Textf("%v", h.shape), h.dtype, h.size, have)
@@ -138,8 +138,8 @@ func (h *header) check(op string, have int64) error {
 	return err
 }
 
-// strides returns the array's, in elements.
-func (h *header) strides() []int64 {
+// computeStrides returns the array's strides, in elements.
+func (h *header) computeStrides() []int64 {
 	if !h.fortran {
 		return shape.ContiguousStrides(h.shape)
 	}
@@ -150,7 +150,7 @@ func (h *header) strides() []int64 {
 	return strides
 }
 
-func (h *header) mapped(op string, source *file.Source) (*tensor.Tensor, error) {
+func (h *header) mapTensor(op string, source *file.Source) (*tensor.Tensor, error) {
 	m, err := source.Map(op)
 	if err != nil {
 		return nil, err
@@ -161,11 +161,11 @@ func (h *header) mapped(op string, source *file.Source) (*tensor.Tensor, error) 
 		return nil, err
 	}
 	defer s.Release()
-	return tensor.New(op, s, h.dtype, h.shape, h.strides(), 0)
+	return tensor.New(op, s, h.dtype, h.shape, h.computeStrides(), 0)
 }
 
-// read allocates the tensor and calls fill to read its elements.
-func (h *header) read(op string, fill func([]byte) error) (*tensor.Tensor, error) {
+// readTensor allocates the tensor and calls fill to read its elements.
+func (h *header) readTensor(op string, fill func([]byte) error) (*tensor.Tensor, error) {
 	count, err := shape.Numel(op, h.shape)
 	if err != nil {
 		return nil, err
@@ -179,13 +179,13 @@ func (h *header) read(op string, fill func([]byte) error) (*tensor.Tensor, error
 		return nil, err
 	}
 	if h.swapped {
-		swap(s.Bytes(), int(h.dtype.ToReal().Size()))
+		swapBytes(s.Bytes(), int(h.dtype.ToReal().Size()))
 	}
-	return tensor.New(op, s, h.dtype, h.shape, h.strides(), 0)
+	return tensor.New(op, s, h.dtype, h.shape, h.computeStrides(), 0)
 }
 
-// swap reverses the bytes of numbers of n bytes.
-func swap(data []byte, n int) {
+// swapBytes reverses the bytes of numbers of n bytes.
+func swapBytes(data []byte, n int) {
 	for i := 0; i+n <= len(data); i += n {
 		slices.Reverse(data[i : i+n])
 	}
@@ -259,14 +259,14 @@ func loadEntry(op string, a *archive.Archive, e *archive.Entry, budget *file.Bud
 		return nil, err
 	}
 	op = fmt.Sprintf("%s: %.100s", op, e.Name)
-	h, err := decode(op, func(n int64) ([]byte, error) { return a.Head(e, n) })
+	h, err := decodeHeader(op, func(n int64) ([]byte, error) { return a.Head(e, n) })
 	if err == nil {
-		err = h.check(op, e.Size)
+		err = h.checkSize(op, e.Size)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return h.read(op, func(into []byte) error {
+	return h.readTensor(op, func(into []byte) error {
 		return a.ReadInto([]archive.Target{{Entry: e, Parts: [][]byte{make([]byte, h.size), into}}})
 	})
 }

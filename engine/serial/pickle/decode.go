@@ -41,7 +41,7 @@ func Decode(op string, data []byte, rules Rules) (value any, shared map[any]bool
 	d := &decoder{op: op, data: data, memo: map[uint32]any{}, shared: map[any]bool{}, rules: rules}
 	for {
 		start := d.at
-		code, err := d.bytes(1)
+		code, err := d.readBytes(1)
 		if err == nil {
 			err = rules.Spend(opcodeCost)
 		}
@@ -51,11 +51,11 @@ func Decode(op string, data []byte, rules Rules) (value any, shared map[any]bool
 		if code[0] == opStop {
 			break
 		}
-		if err := d.step(code[0], start); err != nil {
+		if err := d.executeOpcode(code[0], start); err != nil {
 			return nil, nil, err
 		}
 	}
-	value, err = d.pop()
+	value, err = d.popValue()
 	return value, d.shared, err
 }
 
@@ -90,22 +90,23 @@ func Identity(value any) any {
 	return nil
 }
 
-func (d *decoder) fail(format string, args ...any) error {
+// newError returns an error that names the operator and the position in the pickle.
+func (d *decoder) newError(format string, args ...any) error {
 	return status.Runtimef("%s: the pickle is damaged at byte %d: "+format, append([]any{d.op, d.at}, args...)...)
 }
 
-func (d *decoder) bytes(n uint64) ([]byte, error) {
+func (d *decoder) readBytes(n uint64) ([]byte, error) {
 	if n > uint64(len(d.data)-d.at) {
-		return nil, d.fail("%d more bytes are expected, and %d are left", n, len(d.data)-d.at)
+		return nil, d.newError("%d more bytes are expected, and %d are left", n, len(d.data)-d.at)
 	}
 	b := d.data[d.at : d.at+int(n)]
 	d.at += int(n)
 	return b, nil
 }
 
-// number reads an unsigned little-endian integer of n bytes.
-func (d *decoder) number(n uint64) (uint64, error) {
-	b, err := d.bytes(n)
+// readUint reads an unsigned little-endian integer of n bytes.
+func (d *decoder) readUint(n uint64) (uint64, error) {
+	b, err := d.readBytes(n)
 	if err != nil {
 		return 0, err
 	}
@@ -114,13 +115,13 @@ func (d *decoder) number(n uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(whole[:]), nil
 }
 
-// counted reads bytes that follow their length, an n-byte integer.
-func (d *decoder) counted(n uint64) ([]byte, error) {
-	length, err := d.number(n)
+// readPrefixedBytes reads bytes that follow their length, an n-byte integer.
+func (d *decoder) readPrefixedBytes(n uint64) ([]byte, error) {
+	length, err := d.readUint(n)
 	if err != nil {
 		return nil, err
 	}
-	return d.bytes(length)
+	return d.readBytes(length)
 }
 
 // ValidText reports whether bytes are text as Python pickles it: UTF-8 in which halves of surrogate pairs are encoded as if they were characters.
@@ -141,50 +142,50 @@ func ValidText(b []byte) bool {
 	return true
 }
 
-func (d *decoder) text(n uint64) error {
-	b, err := d.counted(n)
+func (d *decoder) decodeString(n uint64) error {
+	b, err := d.readPrefixedBytes(n)
 	if err != nil {
 		return err
 	}
 	if !ValidText(b) {
-		return d.fail("a string is not UTF-8")
+		return d.newError("a string is not UTF-8")
 	}
-	d.push(string(b))
+	d.pushValue(string(b))
 	return d.rules.Spend(int64(len(b)))
 }
 
-func (d *decoder) line() (string, error) {
+func (d *decoder) readLine() (string, error) {
 	end := bytes.IndexByte(d.data[d.at:], '\n')
 	if end < 0 {
-		return "", d.fail("a name has no end")
+		return "", d.newError("a name has no end")
 	}
-	b, err := d.bytes(uint64(end) + 1)
+	b, err := d.readBytes(uint64(end) + 1)
 	return string(b[:end]), err
 }
 
-func (d *decoder) push(v any) { d.stack = append(d.stack, v) }
+func (d *decoder) pushValue(v any) { d.stack = append(d.stack, v) }
 
-func (d *decoder) pop() (any, error) {
-	v, err := d.top()
+func (d *decoder) popValue() (any, error) {
+	v, err := d.peekValue()
 	if err == nil {
 		d.stack = d.stack[:len(d.stack)-1]
 	}
 	return v, err
 }
 
-func (d *decoder) top() (any, error) {
+func (d *decoder) peekValue() (any, error) {
 	if len(d.stack) == 0 {
-		return nil, d.fail("a value is missing")
+		return nil, d.newError("a value is missing")
 	}
 	v := d.stack[len(d.stack)-1]
 	if _, is := v.(mark); is {
-		return nil, d.fail("a value is missing")
+		return nil, d.newError("a value is missing")
 	}
 	return v, nil
 }
 
-// toMark takes the values above the last mark.
-func (d *decoder) toMark() ([]any, error) {
+// popToMark removes the last mark and returns the values above it.
+func (d *decoder) popToMark() ([]any, error) {
 	for i := len(d.stack) - 1; i >= 0; i-- {
 		if _, is := d.stack[i].(mark); is {
 			items := slices.Clone(d.stack[i+1:])
@@ -192,14 +193,14 @@ func (d *decoder) toMark() ([]any, error) {
 			return items, nil
 		}
 	}
-	return nil, d.fail("a mark is missing")
+	return nil, d.newError("a mark is missing")
 }
 
-func (d *decoder) take(n int) ([]any, error) {
+func (d *decoder) popValues(n int) ([]any, error) {
 	items := make([]any, n)
 	for i := n - 1; i >= 0; i-- {
 		var err error
-		if items[i], err = d.pop(); err != nil {
+		if items[i], err = d.popValue(); err != nil {
 			return nil, err
 		}
 	}
@@ -207,126 +208,126 @@ func (d *decoder) take(n int) ([]any, error) {
 }
 
 func (d *decoder) pushInt(n uint64, err error) error {
-	d.push(int64(n))
+	d.pushValue(int64(n))
 	return err
 }
 
-// step runs one opcode, which stood at byte start.
-func (d *decoder) step(code byte, start int) error {
-	if run := steps[code]; run != nil {
+// executeOpcode executes one opcode, which is at byte start.
+func (d *decoder) executeOpcode(code byte, start int) error {
+	if run := opcodeHandlers[code]; run != nil {
 		return run(d)
 	}
 	return status.Runtimef("%s: the pickle uses opcode %#02x at byte %d, which is not allowed in tensor files", d.op, code, start)
 }
 
-// steps run opcodes, those that tensor files have.
-var steps = [256]func(d *decoder) error{
-	opProto:          (*decoder).protocol,
-	opFrame:          func(d *decoder) error { _, err := d.bytes(8); return err },
-	opMark:           pushes(func() any { return mark{} }),
-	opNone:           pushes(func() any { return nil }),
-	opNewTrue:        pushes(func() any { return true }),
-	opNewFalse:       pushes(func() any { return false }),
-	opEmptyTuple:     pushes(func() any { return &Tuple{} }),
-	opEmptyList:      pushes(func() any { return &List{} }),
-	opEmptyDict:      pushes(func() any { return &Dict{} }),
-	opEmptySet:       pushes(func() any { return &Set{} }),
-	opBinInt1:        func(d *decoder) error { return d.pushInt(d.number(1)) },
-	opBinInt2:        func(d *decoder) error { return d.pushInt(d.number(2)) },
-	opBinInt:         (*decoder).int32,
-	opLong1:          func(d *decoder) error { return d.long(1) },
-	opLong4:          func(d *decoder) error { return d.long(4) },
-	opBinFloat:       (*decoder).float,
-	opShortUnicode:   func(d *decoder) error { return d.text(1) },
-	opShortBinString: func(d *decoder) error { return d.text(1) },
-	opBinString:      func(d *decoder) error { return d.text(4) },
-	opBinUnicode:     func(d *decoder) error { return d.text(4) },
-	opBinUnicode8:    func(d *decoder) error { return d.text(8) },
-	opShortBinBytes:  func(d *decoder) error { return d.raw(1) },
-	opBinBytes:       func(d *decoder) error { return d.raw(4) },
-	opBinBytes8:      func(d *decoder) error { return d.raw(8) },
-	opTuple1:         func(d *decoder) error { return d.pushTuple(d.take(1)) },
-	opTuple2:         func(d *decoder) error { return d.pushTuple(d.take(2)) },
-	opTuple3:         func(d *decoder) error { return d.pushTuple(d.take(3)) },
-	opTuple:          func(d *decoder) error { return d.pushTuple(d.toMark()) },
-	opAppend:         fills(opAppend, func(d *decoder) ([]any, error) { return d.take(1) }),
-	opSetItem:        fills(opSetItem, func(d *decoder) ([]any, error) { return d.take(2) }),
-	opAppends:        fills(opAppends, (*decoder).toMark),
-	opSetItems:       fills(opSetItems, (*decoder).toMark),
-	opAddItems:       fills(opAddItems, (*decoder).toMark),
-	opGlobal:         (*decoder).lineGlobal,
-	opStackGlobal:    (*decoder).stackGlobal,
-	opReduce:         (*decoder).call,
-	opNewObj:         (*decoder).call,
-	opBuild:          (*decoder).build,
-	opBinPersID:      (*decoder).persistent,
-	opBinPut:         func(d *decoder) error { return d.put(d.number(1)) },
-	opLongBinPut:     func(d *decoder) error { return d.put(d.number(4)) },
-	opMemoize:        func(d *decoder) error { return d.put(uint64(len(d.memo)), nil) },
-	opBinGet:         func(d *decoder) error { return d.get(d.number(1)) },
-	opLongBinGet:     func(d *decoder) error { return d.get(d.number(4)) },
+// opcodeHandlers execute the opcodes that tensor files contain.
+var opcodeHandlers = [256]func(d *decoder) error{
+	opProto:          (*decoder).checkProtocol,
+	opFrame:          func(d *decoder) error { _, err := d.readBytes(8); return err },
+	opMark:           newPushHandler(func() any { return mark{} }),
+	opNone:           newPushHandler(func() any { return nil }),
+	opNewTrue:        newPushHandler(func() any { return true }),
+	opNewFalse:       newPushHandler(func() any { return false }),
+	opEmptyTuple:     newPushHandler(func() any { return &Tuple{} }),
+	opEmptyList:      newPushHandler(func() any { return &List{} }),
+	opEmptyDict:      newPushHandler(func() any { return &Dict{} }),
+	opEmptySet:       newPushHandler(func() any { return &Set{} }),
+	opBinInt1:        func(d *decoder) error { return d.pushInt(d.readUint(1)) },
+	opBinInt2:        func(d *decoder) error { return d.pushInt(d.readUint(2)) },
+	opBinInt:         (*decoder).decodeInt32,
+	opLong1:          func(d *decoder) error { return d.decodeLong(1) },
+	opLong4:          func(d *decoder) error { return d.decodeLong(4) },
+	opBinFloat:       (*decoder).decodeFloat,
+	opShortUnicode:   func(d *decoder) error { return d.decodeString(1) },
+	opShortBinString: func(d *decoder) error { return d.decodeString(1) },
+	opBinString:      func(d *decoder) error { return d.decodeString(4) },
+	opBinUnicode:     func(d *decoder) error { return d.decodeString(4) },
+	opBinUnicode8:    func(d *decoder) error { return d.decodeString(8) },
+	opShortBinBytes:  func(d *decoder) error { return d.decodeBytes(1) },
+	opBinBytes:       func(d *decoder) error { return d.decodeBytes(4) },
+	opBinBytes8:      func(d *decoder) error { return d.decodeBytes(8) },
+	opTuple1:         func(d *decoder) error { return d.pushTuple(d.popValues(1)) },
+	opTuple2:         func(d *decoder) error { return d.pushTuple(d.popValues(2)) },
+	opTuple3:         func(d *decoder) error { return d.pushTuple(d.popValues(3)) },
+	opTuple:          func(d *decoder) error { return d.pushTuple(d.popToMark()) },
+	opAppend:         newAddHandler(opAppend, func(d *decoder) ([]any, error) { return d.popValues(1) }),
+	opSetItem:        newAddHandler(opSetItem, func(d *decoder) ([]any, error) { return d.popValues(2) }),
+	opAppends:        newAddHandler(opAppends, (*decoder).popToMark),
+	opSetItems:       newAddHandler(opSetItems, (*decoder).popToMark),
+	opAddItems:       newAddHandler(opAddItems, (*decoder).popToMark),
+	opGlobal:         (*decoder).decodeLineGlobal,
+	opStackGlobal:    (*decoder).decodeStackGlobal,
+	opReduce:         (*decoder).decodeCall,
+	opNewObj:         (*decoder).decodeCall,
+	opBuild:          (*decoder).setState,
+	opBinPersID:      (*decoder).decodePersistentID,
+	opBinPut:         func(d *decoder) error { return d.putMemo(d.readUint(1)) },
+	opLongBinPut:     func(d *decoder) error { return d.putMemo(d.readUint(4)) },
+	opMemoize:        func(d *decoder) error { return d.putMemo(uint64(len(d.memo)), nil) },
+	opBinGet:         func(d *decoder) error { return d.getMemo(d.readUint(1)) },
+	opLongBinGet:     func(d *decoder) error { return d.getMemo(d.readUint(4)) },
 }
 
-func pushes(made func() any) func(d *decoder) error {
+func newPushHandler(made func() any) func(d *decoder) error {
 	return func(d *decoder) error {
-		d.push(made())
+		d.pushValue(made())
 		return nil
 	}
 }
 
-// fills adds items, from their position on the stack, to the value below them.
-func fills(code byte, items func(d *decoder) ([]any, error)) func(d *decoder) error {
+// newAddHandler returns a handler that adds the items that pop returns to the value below them.
+func newAddHandler(code byte, items func(d *decoder) ([]any, error)) func(d *decoder) error {
 	return func(d *decoder) error {
 		list, err := items(d)
 		if err != nil {
 			return err
 		}
-		return d.fill(code, list)
+		return d.addItems(code, list)
 	}
 }
 
-func (d *decoder) protocol() error {
-	version, err := d.number(1)
+func (d *decoder) checkProtocol() error {
+	version, err := d.readUint(1)
 	if err == nil && (version < 2 || version > 5) {
 		return status.Runtimef("%s: pickle protocol %d is not supported; 2 to 5 are", d.op, version)
 	}
 	return err
 }
 
-func (d *decoder) int32() error {
-	n, err := d.number(4)
-	d.push(int64(int32(n)))
+func (d *decoder) decodeInt32() error {
+	n, err := d.readUint(4)
+	d.pushValue(int64(int32(n)))
 	return err
 }
 
-func (d *decoder) float() error {
-	b, err := d.bytes(8)
+func (d *decoder) decodeFloat() error {
+	b, err := d.readBytes(8)
 	if err != nil {
 		return err
 	}
-	d.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
+	d.pushValue(math.Float64frombits(binary.BigEndian.Uint64(b)))
 	return nil
 }
 
 func (d *decoder) pushTuple(items []any, err error) error {
-	d.push(&Tuple{items})
+	d.pushValue(&Tuple{items})
 	return err
 }
 
-func (d *decoder) lineGlobal() error {
-	module, err := d.line()
+func (d *decoder) decodeLineGlobal() error {
+	module, err := d.readLine()
 	if err != nil {
 		return err
 	}
-	name, err := d.line()
+	name, err := d.readLine()
 	if err != nil {
 		return err
 	}
-	return d.global(module, name)
+	return d.pushGlobal(module, name)
 }
 
-func (d *decoder) persistent() error {
-	id, err := d.pop()
+func (d *decoder) decodePersistentID() error {
+	id, err := d.popValue()
 	if err != nil {
 		return err
 	}
@@ -336,24 +337,24 @@ func (d *decoder) persistent() error {
 			return err
 		}
 	}
-	d.push(value)
+	d.pushValue(value)
 	return nil
 }
 
-func (d *decoder) raw(n uint64) error {
-	b, err := d.counted(n)
-	d.push(b)
+func (d *decoder) decodeBytes(n uint64) error {
+	b, err := d.readPrefixedBytes(n)
+	d.pushValue(b)
 	return err
 }
 
-// long reads an integer of any size in two's complement.
-func (d *decoder) long(n uint64) error {
-	b, err := d.counted(n)
+// decodeLong reads an integer of any size in two's complement.
+func (d *decoder) decodeLong(n uint64) error {
+	b, err := d.readPrefixedBytes(n)
 	if err != nil {
 		return err
 	}
 	if len(b) > maxLong {
-		return d.fail("an integer of %d bytes exceeds the maximum of %d bytes", len(b), maxLong)
+		return d.newError("an integer of %d bytes exceeds the maximum of %d bytes", len(b), maxLong)
 	}
 	reversed := slices.Clone(b)
 	slices.Reverse(reversed)
@@ -362,9 +363,9 @@ func (d *decoder) long(n uint64) error {
 		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
 	if v.IsInt64() {
-		d.push(v.Int64())
+		d.pushValue(v.Int64())
 	} else {
-		d.push(v)
+		d.pushValue(v)
 	}
 	return nil
 }
@@ -373,9 +374,9 @@ func (d *decoder) long(n uint64) error {
 // than 4300 digits.
 const maxLong = 1785
 
-// fill puts items into the container on top of the stack.
-func (d *decoder) fill(code byte, items []any) error {
-	into, err := d.top()
+// addItems adds items to the container on top of the stack.
+func (d *decoder) addItems(code byte, items []any) error {
+	into, err := d.peekValue()
 	if err != nil {
 		return err
 	}
@@ -392,21 +393,21 @@ func (d *decoder) fill(code byte, items []any) error {
 		}
 	case *Dict:
 		if code == opSetItem || code == opSetItems {
-			to.Entries, err = d.entries(to.Entries, items)
+			to.Entries, err = d.appendEntries(to.Entries, items)
 			return err
 		}
 	case *Call:
 		if (code == opSetItem || code == opSetItems) && d.rules.Fills(to.Func) {
-			to.Entries, err = d.entries(to.Entries, items)
+			to.Entries, err = d.appendEntries(to.Entries, items)
 			return err
 		}
 	}
-	return d.fail("items are added to %s, which does not support them", Describe(into))
+	return d.newError("items are added to %s, which does not support them", Describe(into))
 }
 
-func (d *decoder) entries(to []Entry, items []any) ([]Entry, error) {
+func (d *decoder) appendEntries(to []Entry, items []any) ([]Entry, error) {
 	if len(items)%2 != 0 {
-		return to, d.fail("a key has no value")
+		return to, d.newError("a key has no value")
 	}
 	for i := 0; i < len(items); i += 2 {
 		to = append(to, Entry{items[i], items[i+1]})
@@ -414,76 +415,76 @@ func (d *decoder) entries(to []Entry, items []any) ([]Entry, error) {
 	return to, nil
 }
 
-func (d *decoder) global(module, name string) error {
+func (d *decoder) pushGlobal(module, name string) error {
 	g := Global{module, name}
-	d.push(g)
+	d.pushValue(g)
 	return d.rules.Name(g)
 }
 
-func (d *decoder) stackGlobal() error {
-	items, err := d.take(2)
+func (d *decoder) decodeStackGlobal() error {
+	items, err := d.popValues(2)
 	if err != nil {
 		return err
 	}
 	module, ok1 := items[0].(string)
 	name, ok2 := items[1].(string)
 	if !ok1 || !ok2 {
-		return d.fail("a name is not a string")
+		return d.newError("a name is not a string")
 	}
-	return d.global(module, name)
+	return d.pushGlobal(module, name)
 }
 
-func (d *decoder) call() error {
-	items, err := d.take(2)
+func (d *decoder) decodeCall() error {
+	items, err := d.popValues(2)
 	if err != nil {
 		return err
 	}
 	function, ok1 := items[0].(Global)
 	args, ok2 := items[1].(*Tuple)
 	if !ok1 || !ok2 {
-		return d.fail("a call does not consist of a name and a tuple of arguments")
+		return d.newError("a call does not consist of a name and a tuple of arguments")
 	}
-	d.push(&Call{Func: function, Args: args})
+	d.pushValue(&Call{Func: function, Args: args})
 	return nil
 }
 
-func (d *decoder) build() error {
-	state, err := d.pop()
+func (d *decoder) setState() error {
+	state, err := d.popValue()
 	if err != nil {
 		return err
 	}
-	into, err := d.top()
+	into, err := d.peekValue()
 	if err != nil {
 		return err
 	}
 	made, ok := into.(*Call)
 	if !ok || made.State != nil || !d.rules.Fills(made.Func) {
-		return d.fail("state is set on %s, which does not support it or has state already", Describe(into))
+		return d.newError("state is set on %s, which does not support it or has state already", Describe(into))
 	}
 	made.State = state
 	return nil
 }
 
-func (d *decoder) put(i uint64, err error) error {
+func (d *decoder) putMemo(i uint64, err error) error {
 	if err != nil {
 		return err
 	}
-	v, err := d.top()
+	v, err := d.peekValue()
 	d.memo[uint32(i)] = v
 	return err
 }
 
-func (d *decoder) get(i uint64, err error) error {
+func (d *decoder) getMemo(i uint64, err error) error {
 	if err != nil {
 		return err
 	}
 	v, ok := d.memo[uint32(i)]
 	if !ok {
-		return d.fail("memo entry %d does not exist", i)
+		return d.newError("memo entry %d does not exist", i)
 	}
 	if id := Identity(v); id != nil {
 		d.shared[id] = true
 	}
-	d.push(v)
+	d.pushValue(v)
 	return nil
 }

@@ -17,14 +17,14 @@ type encoder struct {
 func Encode(value any) []byte {
 	e := &encoder{memo: map[any]uint32{}}
 	e.out = append(e.out, opProto, 2)
-	e.value(value)
+	e.encodeValue(value)
 	return append(e.out, opStop)
 }
 
-func (e *encoder) u32(n int) { e.out = binary.LittleEndian.AppendUint32(e.out, uint32(n)) }
+func (e *encoder) appendUint32(n int) { e.out = binary.LittleEndian.AppendUint32(e.out, uint32(n)) }
 
-// known refers to a value that was written before.
-func (e *encoder) known(key any) bool {
+// writeMemoized writes a reference to a value that was written before, and reports whether there is one.
+func (e *encoder) writeMemoized(key any) bool {
 	i, ok := e.memo[key]
 	if !ok {
 		return false
@@ -33,24 +33,24 @@ func (e *encoder) known(key any) bool {
 		e.out = append(e.out, opBinGet, byte(i))
 	} else {
 		e.out = append(e.out, opLongBinGet)
-		e.u32(int(i))
+		e.appendUint32(int(i))
 	}
 	return true
 }
 
-// keep returns the value that was just written a number.
-func (e *encoder) keep(key any) {
+// putMemo stores the value that was just written in the memo.
+func (e *encoder) putMemo(key any) {
 	i := uint32(len(e.memo))
 	e.memo[key] = i
 	if i < 256 {
 		e.out = append(e.out, opBinPut, byte(i))
 	} else {
 		e.out = append(e.out, opLongBinPut)
-		e.u32(int(i))
+		e.appendUint32(int(i))
 	}
 }
 
-func (e *encoder) value(value any) {
+func (e *encoder) encodeValue(value any) {
 	switch v := value.(type) {
 	case nil:
 		e.out = append(e.out, opNone)
@@ -61,25 +61,25 @@ func (e *encoder) value(value any) {
 			e.out = append(e.out, opNewFalse)
 		}
 	case int64:
-		e.integer(v)
+		e.encodeInt(v)
 	case *big.Int:
-		e.long(v)
+		e.encodeLong(v)
 	case float64:
 		e.out = binary.BigEndian.AppendUint64(append(e.out, opBinFloat), math.Float64bits(v))
 	default:
-		e.object(value)
+		e.encodeObject(value)
 	}
 }
 
-// object writes a value that is written once.
-func (e *encoder) object(value any) {
-	if e.known(value) {
+// encodeObject writes a value, or a reference to it if it was written before.
+func (e *encoder) encodeObject(value any) {
+	if e.writeMemoized(value) {
 		return
 	}
 	switch v := value.(type) {
 	case string:
 		e.out = append(e.out, opBinUnicode)
-		e.u32(len(v))
+		e.appendUint32(len(v))
 		e.out = append(e.out, v...)
 	case Global:
 		e.out = append(e.out, opGlobal)
@@ -89,70 +89,70 @@ func (e *encoder) object(value any) {
 			e.out = append(e.out, opEmptyTuple)
 			return
 		}
-		e.tuple(v)
+		e.encodeTuple(v)
 	case *List:
 		e.out = append(e.out, opEmptyList)
-		e.keep(value)
+		e.putMemo(value)
 		if len(v.Items) > 0 {
-			e.marked(opAppends, v.Items...)
+			e.encodeMarked(opAppends, v.Items...)
 		}
 		return
 	case *Dict:
 		e.out = append(e.out, opEmptyDict)
-		e.keep(value)
-		e.entries(v.Entries)
+		e.putMemo(value)
+		e.encodeEntries(v.Entries)
 		return
 	case *Persistent:
-		e.value(v.ID)
+		e.encodeValue(v.ID)
 		e.out = append(e.out, opBinPersID)
 	case *Call:
-		e.value(v.Func)
-		e.value(v.Args)
+		e.encodeValue(v.Func)
+		e.encodeValue(v.Args)
 		e.out = append(e.out, opReduce)
-		e.keep(value)
-		e.entries(v.Entries)
+		e.putMemo(value)
+		e.encodeEntries(v.Entries)
 		if v.State != nil {
-			e.value(v.State)
+			e.encodeValue(v.State)
 			e.out = append(e.out, opBuild)
 		}
 		return
 	}
-	e.keep(value)
+	e.putMemo(value)
 }
 
-func (e *encoder) marked(code byte, items ...any) {
+func (e *encoder) encodeMarked(code byte, items ...any) {
 	e.out = append(e.out, opMark)
 	for _, item := range items {
-		e.value(item)
+		e.encodeValue(item)
 	}
 	e.out = append(e.out, code)
 }
 
-func (e *encoder) tuple(t *Tuple) {
+func (e *encoder) encodeTuple(t *Tuple) {
 	n := len(t.Items)
 	if n > 3 {
-		e.marked(opTuple, t.Items...)
+		e.encodeMarked(opTuple, t.Items...)
 		return
 	}
 	for _, item := range t.Items {
-		e.value(item)
+		e.encodeValue(item)
 	}
 	e.out = append(e.out, opTuple1+byte(n-1))
 }
 
-func (e *encoder) entries(entries []Entry) {
+func (e *encoder) encodeEntries(entries []Entry) {
 	if len(entries) == 0 {
 		return
 	}
 	e.out = append(e.out, opMark)
 	for _, entry := range entries {
-		e.value(entry.Key)
-		e.value(entry.Value)
+		e.encodeValue(entry.Key)
+		e.encodeValue(entry.Value)
 	}
 	e.out = append(e.out, opSetItems)
 }
 
-func (e *encoder) integer(v int64) {
+func (e *encoder) encodeInt(v int64) {
 	switch {
 	case v >= 0 && v < 1<<8:
 		e.out = append(e.out, opBinInt1, byte(v))
@@ -160,14 +160,14 @@ func (e *encoder) integer(v int64) {
 		e.out = binary.LittleEndian.AppendUint16(append(e.out, opBinInt2), uint16(v))
 	case v >= math.MinInt32 && v <= math.MaxInt32:
 		e.out = append(e.out, opBinInt)
-		e.u32(int(v))
+		e.appendUint32(int(v))
 	default:
-		e.long(big.NewInt(v))
+		e.encodeLong(big.NewInt(v))
 	}
 }
 
-// long writes two's complement, little-endian, in as few bytes as hold the sign.
-func (e *encoder) long(v *big.Int) {
+// encodeLong writes an integer in little-endian two's complement with the fewest bytes.
+func (e *encoder) encodeLong(v *big.Int) {
 	n := v.BitLen()/8 + 1
 	whole := new(big.Int).Set(v)
 	if v.Sign() < 0 {
@@ -179,7 +179,7 @@ func (e *encoder) long(v *big.Int) {
 		e.out = append(e.out, opLong1, byte(n))
 	} else {
 		e.out = append(e.out, opLong4)
-		e.u32(n)
+		e.appendUint32(n)
 	}
 	e.out = append(e.out, b...)
 }

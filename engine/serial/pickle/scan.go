@@ -39,8 +39,8 @@ var operands = func() (forms [256]byte) {
 	return forms
 }()
 
-// next returns the length of the opcode at the start of data with its operand, 0 if more bytes are needed, or -1 for an unknown opcode.
-func next(data []byte) int {
+// measureOpcode returns the length of the first opcode of data with its operand, 0 if more bytes are needed, or -1 for an unknown opcode.
+func measureOpcode(data []byte) int {
 	if len(data) == 0 {
 		return 0
 	}
@@ -49,7 +49,7 @@ func next(data []byte) int {
 	case form == noOpcode:
 		return -1
 	case form < countedOperand:
-		return within(data, uint64(form)+1)
+		return checkLength(data, uint64(form)+1)
 	case form < lineOperand:
 		width := int(form - countedOperand)
 		if len(data) <= width {
@@ -61,7 +61,7 @@ func next(data []byte) int {
 		if length > uint64(len(data)) {
 			return 0
 		}
-		return within(data, length+uint64(width)+1)
+		return checkLength(data, length+uint64(width)+1)
 	}
 	at := 1
 	for range form - lineOperand {
@@ -74,8 +74,8 @@ func next(data []byte) int {
 	return at
 }
 
-// within returns length if data has that many bytes, and 0 otherwise.
-func within(data []byte, length uint64) int {
+// checkLength returns length if data has that many bytes, and 0 otherwise.
+func checkLength(data []byte, length uint64) int {
 	if length > uint64(len(data)) {
 		return 0
 	}
@@ -85,7 +85,7 @@ func within(data []byte, length uint64) int {
 // Length returns the size of the pickle at the start of data in bytes, or 0 if it is incomplete.
 func Length(op string, data []byte) (int, error) {
 	for at := 0; ; {
-		n := next(data[at:])
+		n := measureOpcode(data[at:])
 		if n < 0 {
 			return 0, status.Runtimef("%s: the pickle is damaged: byte %d, %#02x, is not an opcode", op, at, data[at])
 		}
@@ -100,21 +100,21 @@ func Length(op string, data []byte) (int, error) {
 
 // renamer writes a pickle with other names of modules.
 type renamer struct {
-	out      []byte
-	from, to string
-	memo     map[uint32]string // strings by their number, for those that modules are named by
-	renamed  map[uint32]bool   // numbers under which the new name is kept
-	kept     uint32            // values that MEMOIZE numbered
-	pushed   []pushed          // the last two strings, nothing being pushed after them
+	out       []byte
+	from, to  string
+	memo      map[uint32]string // strings by their number, for those that modules are named by
+	renamed   map[uint32]bool   // numbers under which the new name is kept
+	memoCount uint32            // values that MEMOIZE numbered
+	pushed    []pushedString    // the last two strings, nothing being pushed after them
 }
 
-// pushed is a string on the stack, written from start on. It was read from number memo when got is set, and is kept under it when
+// pushedString is a string on the stack, written from start on. It was read from number memo when got is set, and is kept under it when
 // kept is.
-type pushed struct {
-	text      string
-	start     int
-	memo      uint32
-	got, kept bool
+type pushedString struct {
+	text               string
+	start              int
+	memo               uint32
+	fromMemo, memoized bool
 }
 
 // Rename returns a pickle in which the module `from`, and its submodules, are named `to`: in imports, not in strings. Frames, which readers do not
@@ -122,18 +122,18 @@ type pushed struct {
 func Rename(op string, data []byte, from, to string) ([]byte, error) {
 	r := &renamer{from: from, to: to, memo: map[uint32]string{}, renamed: map[uint32]bool{}}
 	for at := 0; at < len(data); {
-		n := next(data[at:])
+		n := measureOpcode(data[at:])
 		if n <= 0 {
 			return nil, status.Runtimef("%s: the pickle is damaged at byte %d", op, at)
 		}
-		r.step(data[at : at+n])
+		r.rewriteOpcode(data[at : at+n])
 		at += n
 	}
 	return r.out, nil
 }
 
-// rename returns the new name of a module.
-func (r *renamer) rename(module string) (string, bool) {
+// renameModule returns the new name of a module, and whether it changes.
+func (r *renamer) renameModule(module string) (string, bool) {
 	rest, found := strings.CutPrefix(module, r.from)
 	if !found || rest != "" && rest[0] != '.' {
 		return module, false
@@ -141,30 +141,30 @@ func (r *renamer) rename(module string) (string, bool) {
 	return r.to + rest, true
 }
 
-func (r *renamer) step(code []byte) {
+func (r *renamer) rewriteOpcode(code []byte) {
 	start := len(r.out)
 	switch code[0] {
 	case opFrame:
 		return
 	case opGlobal, opInst:
 		module, rest, _ := strings.Cut(string(code[1:]), "\n")
-		module, _ = r.rename(module)
+		module, _ = r.renameModule(module)
 		r.out = append(append(append(r.out, code[0]), module...), "\n"+rest...)
 		r.pushed = nil
 		return
 	case opShortUnicode, opBinUnicode, opBinUnicode8:
 		text := string(code[1+operands[code[0]]-countedOperand:])
-		r.push(pushed{text: text, start: start})
+		r.pushString(pushedString{text: text, start: start})
 		r.out = append(r.out, code...)
 		return
 	case opMemoize:
-		if last := len(r.pushed) - 1; last >= 0 && !r.pushed[last].got && !r.pushed[last].kept {
-			r.pushed[last].kept, r.pushed[last].memo = true, r.kept
-			r.memo[r.kept] = r.pushed[last].text
+		if last := len(r.pushed) - 1; last >= 0 && !r.pushed[last].fromMemo && !r.pushed[last].memoized {
+			r.pushed[last].memoized, r.pushed[last].memo = true, r.memoCount
+			r.memo[r.memoCount] = r.pushed[last].text
 		} else {
 			r.pushed = nil
 		}
-		r.kept++
+		r.memoCount++
 		r.out = append(r.out, code...)
 		return
 	case opBinGet, opLongBinGet:
@@ -172,9 +172,9 @@ func (r *renamer) step(code []byte) {
 		copy(whole[:], code[1:])
 		number := binary.LittleEndian.Uint32(whole[:])
 		if text, found := r.memo[number]; found {
-			r.push(pushed{text: text, start: start, memo: number, got: true})
+			r.pushString(pushedString{text: text, start: start, memo: number, fromMemo: true})
 			if r.renamed[number] { // the memo holds the renamed value; the old name is needed
-				r.string(text)
+				r.writeString(text)
 				return
 			}
 		} else {
@@ -184,41 +184,41 @@ func (r *renamer) step(code []byte) {
 		return
 	case opStackGlobal:
 		if len(r.pushed) == 2 {
-			r.stackGlobal(r.pushed[0], r.pushed[1])
+			r.rewriteStackGlobal(r.pushed[0], r.pushed[1])
 		}
 	}
 	r.pushed = nil
 	r.out = append(r.out, code...)
 }
 
-func (r *renamer) push(p pushed) {
+func (r *renamer) pushString(p pushedString) {
 	r.pushed = append(r.pushed, p)
 	if len(r.pushed) > 2 {
 		r.pushed = r.pushed[1:]
 	}
 }
 
-func (r *renamer) string(text string) {
+func (r *renamer) writeString(text string) {
 	r.out = append(r.out, opBinUnicode)
 	r.out = binary.LittleEndian.AppendUint32(r.out, uint32(len(text)))
 	r.out = append(r.out, text...)
 }
 
-// stackGlobal writes the module's new name in the place of the old one.
-func (r *renamer) stackGlobal(module, name pushed) {
-	to, found := r.rename(module.text)
+// rewriteStackGlobal replaces the module's name by the new one.
+func (r *renamer) rewriteStackGlobal(module, name pushedString) {
+	to, found := r.renameModule(module.text)
 	if !found {
 		return
 	}
 	rest := string(r.out[name.start:])
 	r.out = r.out[:module.start]
-	if module.got && r.renamed[module.memo] {
+	if module.fromMemo && r.renamed[module.memo] {
 		r.out = append(r.out, opLongBinGet)
 		r.out = binary.LittleEndian.AppendUint32(r.out, module.memo)
 	} else {
-		r.string(to)
+		r.writeString(to)
 	}
-	if module.kept {
+	if module.memoized {
 		r.out = append(r.out, opMemoize)
 		r.renamed[module.memo] = true
 	}

@@ -15,7 +15,7 @@ import (
 
 const metadataKey = "__metadata__"
 
-func contiguous(sizes []int64) []int64 { return shape.ContiguousStrides(sizes) }
+func contiguousStrides(sizes []int64) []int64 { return shape.ContiguousStrides(sizes) }
 
 // member is a key of a JSON object and its value.
 type member struct {
@@ -23,8 +23,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members reads a JSON object, whose keys must differ.
-func members(text string) ([]member, error) {
+// parseMembers parses a JSON object, whose keys must differ.
+func parseMembers(text string) ([]member, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
 		return nil, fmt.Errorf("it does not start with {")
@@ -65,36 +65,36 @@ func checkMetadata(op string, pairs []member) error {
 	return nil
 }
 
-func (f *File) invalid(format string, args ...any) error {
+func (f *File) newHeaderError(format string, args ...any) error {
 	return status.Runtimef("%s: the safetensors header is invalid: "+format, append([]any{f.op}, args...)...)
 }
 
-// parse reads the header and checks it against the size of the file.
-func (f *File) parse() error {
+// parseHeader reads the header and checks it against the size of the file.
+func (f *File) parseHeader() error {
 	if !utf8.ValidString(f.Header) {
-		return f.invalid("it is not UTF-8")
+		return f.newHeaderError("it is not UTF-8")
 	}
 	if !strings.HasPrefix(f.Header, "{") {
-		return f.invalid("it does not start with {")
+		return f.newHeaderError("it does not start with {")
 	}
-	all, err := members(f.Header)
+	all, err := parseMembers(f.Header)
 	if err != nil {
-		return f.invalid("%v", err)
+		return f.newHeaderError("%v", err)
 	}
 	data := int64(8 + len(f.Header))
 	for _, m := range all {
 		if m.key == metadataKey {
-			pairs, err := members(string(m.value))
+			pairs, err := parseMembers(string(m.value))
 			if err == nil {
 				err = checkMetadata(f.op, pairs)
 			}
 			if err != nil {
-				return f.invalid("%s: %v", metadataKey, err)
+				return f.newHeaderError("%s: %v", metadataKey, err)
 			}
 			f.Meta = string(m.value)
 			continue
 		}
-		e, err := f.entry(m)
+		e, err := f.parseEntry(m)
 		if err != nil {
 			return err
 		}
@@ -104,11 +104,11 @@ func (f *File) parse() error {
 	return f.checkOffsets(data)
 }
 
-// entry reads {"dtype": ..., "shape": ..., "data_offsets": ...}.
-func (f *File) entry(m member) (*entry, error) {
-	fields, err := members(string(m.value))
+// parseEntry reads {"dtype": ..., "shape": ..., "data_offsets": ...}.
+func (f *File) parseEntry(m member) (*entry, error) {
+	fields, err := parseMembers(string(m.value))
 	if err != nil {
-		return nil, f.invalid("tensor %.100q: %v", m.key, err)
+		return nil, f.newHeaderError("tensor %.100q: %v", m.key, err)
 	}
 	e := &entry{name: m.key}
 	var name string
@@ -117,30 +117,30 @@ func (f *File) entry(m member) (*entry, error) {
 		key := []string{"dtype", "shape", "data_offsets"}[k]
 		i := slices.IndexFunc(fields, func(field member) bool { return field.key == key })
 		if i < 0 {
-			return nil, f.invalid("tensor %.100q has no %s", m.key, key)
+			return nil, f.newHeaderError("tensor %.100q has no %s", m.key, key)
 		}
 		if err := json.Unmarshal(fields[i].value, into); err != nil || strings.Contains(string(fields[i].value), "null") {
-			return nil, f.invalid("tensor %.100q has %.100s as %s", m.key, fields[i].value, key)
+			return nil, f.newHeaderError("tensor %.100q has %.100s as %s", m.key, fields[i].value, key)
 		}
 	}
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {
-		return nil, f.invalid("tensor %.100q has the unknown dtype %.100q", m.key, name)
+		return nil, f.newHeaderError("tensor %.100q has the unknown dtype %.100q", m.key, name)
 	}
 	e.kind = kinds[i]
 	if len(offsets) != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > f.source.Size {
-		return nil, f.invalid("tensor %.100q has data_offsets %.100s", m.key, status.Textf("%v", offsets))
+		return nil, f.newHeaderError("tensor %.100q has data_offsets %.100s", m.key, status.Textf("%v", offsets))
 	}
 	e.begin, e.end = offsets[0], offsets[1]
-	need, err := e.bytes()
+	need, err := e.computeSize()
 	if err != nil || need != e.end-e.begin {
-		return nil, f.invalid("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v specify", m.key, status.Textf("%v", e.shape), name, e.end-e.begin, offsets)
+		return nil, f.newHeaderError("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v specify", m.key, status.Textf("%v", e.shape), name, e.end-e.begin, offsets)
 	}
 	return e, nil
 }
 
-// bytes returns the size for the shape and dtype.
-func (e *entry) bytes() (int64, error) {
+// computeSize returns the size in bytes for the shape and dtype.
+func (e *entry) computeSize() (int64, error) {
 	total := uint64(e.kind.bits)
 	zero := false
 	for _, n := range e.shape {
@@ -174,7 +174,7 @@ func (f *File) checkOffsets(data int64) error {
 	at := data
 	for _, e := range f.entries {
 		if e.begin != at {
-			return f.invalid("tensor %.100q begins at byte %d of the data, and the one before it ends at byte %d", e.name, e.begin-data, at-data)
+			return f.newHeaderError("tensor %.100q begins at byte %d of the data, and the one before it ends at byte %d", e.name, e.begin-data, at-data)
 		}
 		at = e.end
 	}

@@ -44,7 +44,8 @@ var kinds = []kind{
 	{"I64", 64, dtype.Int64}, {"U64", 64, dtype.Uint64},
 }
 
-func weight(d dtype.DType) int {
+// findKind returns the index of a dtype in kinds, or -1.
+func findKind(d dtype.DType) int {
 	return slices.IndexFunc(kinds, func(k kind) bool { return k.dtype == d && d != dtype.None })
 }
 
@@ -65,7 +66,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 	for i, t := range tensors {
 		order[i] = i
 		switch {
-		case weight(t.DType()) < 0:
+		case findKind(t.DType()) < 0:
 			return nil, status.Typef("%s: tensor %.100q has dtype %v, which the safetensors format does not support; convert it first", op, names[i], t.DType())
 		case !backend.Known(t) || t.Layout() != tensor.Strided:
 			return nil, status.Runtimef("%s: tensor %.100q is a %v one on device %v; only strided tensors with elements can be saved", op, names[i], t.Layout(), t.Device())
@@ -76,7 +77,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		if d := weight(tensors[b].DType()) - weight(tensors[a].DType()); d != 0 {
+		if d := findKind(tensors[b].DType()) - findKind(tensors[a].DType()); d != 0 {
 			return d
 		}
 		return strings.Compare(names[a], names[b])
@@ -99,7 +100,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 			header.WriteString(",")
 		}
 		nbytes := t.Numel() * t.DType().Size()
-		header.WriteString(quote(names[i]) + ":" + entryText(t, at, at+nbytes))
+		header.WriteString(quoteString(names[i]) + ":" + encodeEntry(t, at, at+nbytes))
 		image.parts = append(image.parts, file.Part{Offset: at, Data: nil})
 		at += nbytes
 	}
@@ -113,7 +114,7 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 	image.Size = int64(len(image.header)) + at
 	for k, i := range order {
 		image.parts[k].Offset += int64(len(image.header))
-		data, err := image.bytes(op, tensors[i])
+		data, err := image.contiguousBytes(op, tensors[i])
 		if err != nil {
 			image.Release()
 			return nil, err
@@ -123,8 +124,8 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 	return image, nil
 }
 
-// bytes returns a tensor's elements in row-major order: its own memory, or a copy's.
-func (i *Image) bytes(op string, t *tensor.Tensor) ([]byte, error) {
+// contiguousBytes returns a tensor's elements in row-major order: its own memory, or a copy's.
+func (i *Image) contiguousBytes(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Numel() == 0 {
 		return nil, nil
 	}
@@ -158,17 +159,17 @@ func (i *Image) Write(w io.WriterAt) error {
 	return err
 }
 
-func quote(s string) string {
+func quoteString(s string) string {
 	text, _ := json.Marshal(s) // a string cannot fail
 	return string(text)
 }
 
-func entryText(t *tensor.Tensor, begin, end int64) string {
+func encodeEntry(t *tensor.Tensor, begin, end int64) string {
 	text, _ := json.Marshal(struct {
 		DType   string   `json:"dtype"`
 		Shape   []int64  `json:"shape"`
 		Offsets [2]int64 `json:"data_offsets"`
-	}{kinds[weight(t.DType())].name, append([]int64{}, t.Sizes()...), [2]int64{begin, end}})
+	}{kinds[findKind(t.DType())].name, append([]int64{}, t.Sizes()...), [2]int64{begin, end}})
 	return string(text)
 }
 
@@ -176,7 +177,7 @@ func writeMetadata(header *strings.Builder, op, metadata string) error {
 	if metadata == "" {
 		return nil
 	}
-	pairs, err := members(metadata)
+	pairs, err := parseMembers(metadata)
 	if err == nil && !utf8.ValidString(metadata) {
 		err = errors.New("it is not UTF-8")
 	}
@@ -186,7 +187,7 @@ func writeMetadata(header *strings.Builder, op, metadata string) error {
 	if err := checkMetadata(op, pairs); err != nil {
 		return err
 	}
-	header.WriteString(quote(metadataKey) + ":" + metadata)
+	header.WriteString(quoteString(metadataKey) + ":" + metadata)
 	return nil
 }
 
@@ -228,12 +229,12 @@ func Open(op string, source *file.Source, budget *file.Budget) (*File, error) {
 		return nil, err
 	}
 	f := &File{op: op, source: source, Header: string(text)}
-	return f, f.parse()
+	return f, f.parseHeader()
 }
 
 // Select returns the tensors of names, or all that libtensor has a dtype for when names is nil. They are read, or mapped.
 func (f *File) Select(names []string, mmap bool) ([]string, []*tensor.Tensor, error) {
-	chosen, err := f.choose(names)
+	chosen, err := f.selectEntries(names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -253,7 +254,7 @@ func (f *File) Select(names []string, mmap bool) ([]string, []*tensor.Tensor, er
 		}
 	}
 	for _, e := range chosen {
-		t, mapped, err := f.tensor(e, mapping)
+		t, mapped, err := f.newTensor(e, mapping)
 		if err != nil {
 			release()
 			return nil, nil, err
@@ -270,7 +271,7 @@ func (f *File) Select(names []string, mmap bool) ([]string, []*tensor.Tensor, er
 	return found, tensors, nil
 }
 
-func (f *File) choose(names []string) ([]*entry, error) {
+func (f *File) selectEntries(names []string) ([]*entry, error) {
 	if names == nil {
 		return slices.DeleteFunc(slices.Clone(f.entries), func(e *entry) bool { return e.kind.dtype == dtype.None }), nil
 	}
@@ -284,7 +285,7 @@ func (f *File) choose(names []string) ([]*entry, error) {
 			return nil, status.Runtimef("%s: the file has no tensor %.100q", f.op, name)
 		}
 		if chosen[i].kind.dtype == dtype.None {
-			return nil, f.unknown(chosen[i])
+			return nil, f.newDTypeError(chosen[i])
 		}
 	}
 	return chosen, nil
@@ -294,18 +295,18 @@ func (f *File) choose(names []string) ([]*entry, error) {
 func (f *File) CheckDTypes() error {
 	for _, e := range f.entries {
 		if e.kind.dtype == dtype.None {
-			return f.unknown(e)
+			return f.newDTypeError(e)
 		}
 	}
 	return nil
 }
 
-func (f *File) unknown(e *entry) error {
+func (f *File) newDTypeError(e *entry) error {
 	return status.NotImplementedf("%s: tensor %.100q has dtype %s, which libtensor does not have", f.op, e.name, e.kind.name)
 }
 
-// tensor makes the tensor of an entry: over the mapping where its elements are aligned there, otherwise yet to be read.
-func (f *File) tensor(e *entry, mapping *storage.Storage) (t *tensor.Tensor, mapped bool, err error) {
+// newTensor returns the tensor of an entry: over the mapping where its elements are aligned there, otherwise yet to be read.
+func (f *File) newTensor(e *entry, mapping *storage.Storage) (t *tensor.Tensor, mapped bool, err error) {
 	d := e.kind.dtype
 	if mapping == nil || e.begin%d.ToReal().Size() != 0 {
 		t, err = tensor.Empty(f.op, e.shape, d, device.Host)
@@ -316,6 +317,6 @@ func (f *File) tensor(e *entry, mapping *storage.Storage) (t *tensor.Tensor, map
 		return nil, false, err
 	}
 	defer s.Release()
-	t, err = tensor.New(f.op, s, d, e.shape, contiguous(e.shape), 0)
+	t, err = tensor.New(f.op, s, d, e.shape, contiguousStrides(e.shape), 0)
 	return t, true, err
 }

@@ -7,14 +7,15 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// places is a map_location: "" keeps all devices, "cpu" maps all to one device, and "cuda:0=cpu,cuda:1=cpu" maps pairs.
-type places struct {
+// locationMap is a map_location: "" keeps all devices, "cpu" maps all to one device, and "cuda:0=cpu,cuda:1=cpu" maps pairs.
+type locationMap struct {
 	all   string
 	pairs map[string]string
 }
 
-func parsePlaces(op, text string) (*places, error) {
-	p := &places{pairs: map[string]string{}}
+// parseMapLocation parses a map_location.
+func parseMapLocation(op, text string) (*locationMap, error) {
+	p := &locationMap{pairs: map[string]string{}}
 	if !strings.Contains(text, "=") {
 		p.all = text
 		return p, nil
@@ -29,8 +30,8 @@ func parsePlaces(op, text string) (*places, error) {
 	return p, nil
 }
 
-// of returns the device for objects saved from location.
-func (p *places) of(op, location string) (device.Device, error) {
+// resolveDevice returns the device for objects that were saved from location.
+func (p *locationMap) resolveDevice(op, location string) (device.Device, error) {
 	to := location
 	if p.all != "" {
 		to = p.all
