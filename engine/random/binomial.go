@@ -13,15 +13,15 @@ type Binomial struct{}
 // Check implements Distribution.
 func (Binomial) Check(d, _ dtype.DType) error { return requireFloating("binomial", d) }
 
-// words returns a block, the first of those that an element takes.
-func (Binomial) words(_, _ dtype.DType) int { return blockWords }
+// countWords returns a block, the first of those that an element uses.
+func (Binomial) countWords(_, _ dtype.DType) int { return blockWords }
 
 func (Binomial) draw(s *stream, to, each Span, _ bool) error {
 	trials := trials{s, dtype.Float32}
 	if each.DType == dtype.Float64 {
 		trials.d = dtype.Float64
 	}
-	s.alone(to, each, 2, func(of []float64) float64 { return trials.successes(of[0], of[1]) })
+	s.fillEach(to, each, 2, func(of []float64) float64 { return trials.drawSuccesses(of[0], of[1]) })
 	return nil
 }
 
@@ -32,10 +32,11 @@ type trials struct {
 	d dtype.DType
 }
 
-func (s trials) round(v float64) float64 { return round(s.d, v) }
+// roundValue rounds a value to the dtype of the parameters.
+func (s trials) roundValue(v float64) float64 { return roundTo(s.d, v) }
 
-// successes draws the rarer of successes and failures.
-func (s trials) successes(count, p float64) float64 {
+// drawSuccesses draws the number of successes, by way of the rarer of successes and failures.
+func (s trials) drawSuccesses(count, p float64) float64 {
 	switch {
 	case math.IsNaN(count) || math.IsNaN(p):
 		return math.NaN()
@@ -44,21 +45,21 @@ func (s trials) successes(count, p float64) float64 {
 	case p >= 1 || math.IsInf(count, 1):
 		return count
 	case p > 0.5:
-		return count - s.rare(count, s.round(1-p))
+		return count - s.drawRare(count, s.roundValue(1-p))
 	}
-	return s.rare(count, p)
+	return s.drawRare(count, p)
 }
 
-// rare draws successes of a probability of at most a half.
-func (s trials) rare(count, p float64) float64 {
-	if s.round(count*p) >= 10 {
-		return s.rejection(count, p)
+// drawRare draws successes of a probability of at most a half.
+func (s trials) drawRare(count, p float64) float64 {
+	if s.roundValue(count*p) >= 10 {
+		return s.drawByRejection(count, p)
 	}
 	// The trials up to each success are geometric.
-	scale := s.round(math.Log1p(-p))
+	scale := s.roundValue(math.Log1p(-p))
 	done, successes := 0.0, 0.0
 	for {
-		done += math.Ceil(math.Log(s.engine.float64()) / scale)
+		done += math.Ceil(math.Log(s.engine.drawFloat64()) / scale)
 		if done > count {
 			return successes
 		}
@@ -66,31 +67,31 @@ func (s trials) rare(count, p float64) float64 {
 	}
 }
 
-// rejection is BTRS of W. Hörmann, "The generation of binomial random variates" (1993); the ratio of the probabilities of k and of the mode
-// is compared in logarithms. The conversions keep a compiler from fusing products into sums.
-func (s trials) rejection(count, p float64) float64 {
-	mean, q := s.round(count*p), s.round(1-p)
-	spread := s.round(math.Sqrt(s.round(mean * q)))
+// drawByRejection is BTRS of W. Hörmann, "The generation of binomial random variates" (1993); the ratio of the probabilities of k and of
+// the mode is compared in logarithms. The conversions keep a compiler from fusing products into sums.
+func (s trials) drawByRejection(count, p float64) float64 {
+	mean, q := s.roundValue(count*p), s.roundValue(1-p)
+	spread := s.roundValue(math.Sqrt(s.roundValue(mean * q)))
 	b := 1.15 + float64(2.53*spread)
 	a := float64(-0.0873+float64(0.0248*b)) + float64(0.01*p)
 	squeeze := 0.92 - 4.2/b
-	odds := s.round(p / q)
+	odds := s.roundValue(p / q)
 	alpha := (2.83 + 5.1/b) * spread
-	mode := math.Floor(s.round(s.round(count+1) * p))
+	mode := math.Floor(s.roundValue(s.roundValue(count+1) * p))
 	for {
-		u := s.engine.float64() - 0.5
-		v := s.engine.float64()
+		u := s.engine.drawFloat64() - 0.5
+		v := s.engine.drawFloat64()
 		us := 0.5 - math.Abs(u)
-		k := s.round(math.Floor(float64((2*a/us+b)*u) + (mean + 0.5)))
+		k := s.roundValue(math.Floor(float64((2*a/us+b)*u) + (mean + 0.5)))
 		if k < 0 || k > count {
 			continue
 		}
 		if us >= 0.07 && v <= squeeze {
 			return k
 		}
-		more, less := s.round(k+1), s.round(s.round(count-k)+1)
+		more, less := s.roundValue(k+1), s.roundValue(s.roundValue(count-k)+1)
 		ratio := float64((mode+0.5)*math.Log((mode+1)/(odds*(count-mode+1)))) +
-			float64(s.round(count+1)*math.Log((count-mode+1)/less)) +
+			float64(s.roundValue(count+1)*math.Log((count-mode+1)/less)) +
 			float64((k+0.5)*math.Log(float64(odds*less)/more)) +
 			stirlingTail(mode) + stirlingTail(count-mode) - stirlingTail(k) - stirlingTail(count-k)
 		if math.Log(v*alpha/(a/(us*us)+b)) <= ratio {

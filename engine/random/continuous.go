@@ -28,50 +28,50 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// serial fills dst from draw, which writes the next float64 values of the stream.
-func (s *stream) serial(dst Span, draw func(v []float64)) {
+// fillFloats fills dst from draw, which writes the next float64 values of the stream.
+func (s *stream) fillFloats(dst Span, draw func(v []float64)) {
 	for i := 0; i < dst.Len; i += len(s.floats) {
 		n := min(len(s.floats), dst.Len-i)
 		draw(s.floats[:n])
-		put(dst.at(i, n), s.floats[:n])
+		writeElements(dst.slice(i, n), s.floats[:n])
 	}
 }
 
 // Elementary functions, in place: the C library's for PyTorch's streams, for counters such as are the same everywhere.
 
-func (s *stream) log(v []float64) {
-	if p, n := array(v); s.engine.kind == Philox {
+func (s *stream) applyLog(v []float64) {
+	if p, n := toCArray(v); s.engine.kind == Philox {
 		C.random_portable_log(p, n)
 	} else {
 		C.random_log(p, n)
 	}
 }
 
-func (s *stream) log1p(v []float64) {
-	if p, n := array(v); s.engine.kind == Philox {
+func (s *stream) applyLog1p(v []float64) {
+	if p, n := toCArray(v); s.engine.kind == Philox {
 		C.random_portable_log1p(p, n)
 	} else {
 		C.random_log1p(p, n)
 	}
 }
 
-func (s *stream) exp(v []float64) {
-	if p, n := array(v); s.engine.kind == Philox {
+func (s *stream) applyExp(v []float64) {
+	if p, n := toCArray(v); s.engine.kind == Philox {
 		C.random_portable_exp(p, n)
 	} else {
 		C.random_exp(p, n)
 	}
 }
 
-func (s *stream) tan(v []float64) {
-	if p, n := array(v); s.engine.kind == Philox {
+func (s *stream) applyTan(v []float64) {
+	if p, n := toCArray(v); s.engine.kind == Philox {
 		C.random_portable_tan(p, n)
 	} else {
 		C.random_tan(p, n)
 	}
 }
 
-func array(v []float64) (*C.double, C.int64_t) {
+func toCArray(v []float64) (*C.double, C.int64_t) {
 	return (*C.double)(unsafe.SliceData(v)), C.int64_t(len(v))
 }
 
@@ -86,16 +86,16 @@ func (e Exponential) Check(d, _ dtype.DType) error {
 	return requireContinuous("exponential_", d)
 }
 
-func (Exponential) words(_, _ dtype.DType) int { return 2 }
+func (Exponential) countWords(_, _ dtype.DType) int { return 2 }
 
 func (e Exponential) draw(s *stream, to, _ Span, _ bool) error {
-	s.serial(to, func(v []float64) { s.exponentials(v, e.Lambda) })
+	s.fillFloats(to, func(v []float64) { s.drawExponentials(v, e.Lambda) })
 	return nil
 }
 
-func (s *stream) exponentials(v []float64, lambda float64) {
-	s.uniform64(v, 0, 1)
-	s.log1p(v)
+func (s *stream) drawExponentials(v []float64, lambda float64) {
+	s.fillUniform64(v, 0, 1)
+	s.applyLog1p(v)
 	scale := -1 / lambda
 	for i := range v {
 		v[i] *= scale
@@ -113,13 +113,13 @@ func (c Cauchy) Check(d, _ dtype.DType) error {
 	return requireContinuous("cauchy_", d)
 }
 
-func (Cauchy) words(_, _ dtype.DType) int { return 2 }
+func (Cauchy) countWords(_, _ dtype.DType) int { return 2 }
 
 func (c Cauchy) draw(s *stream, to, _ Span, _ bool) error {
-	s.serial(to, func(v []float64) {
-		s.uniform64(v, 0, 1)
-		s.tan(v)
-		affine(v, c.Sigma, c.Median)
+	s.fillFloats(to, func(v []float64) {
+		s.fillUniform64(v, 0, 1)
+		s.applyTan(v)
+		scaleAndShift(v, c.Sigma, c.Median)
 	})
 	return nil
 }
@@ -135,12 +135,12 @@ func (n LogNormal) Check(d, _ dtype.DType) error {
 	return requireFloating("log_normal_", d)
 }
 
-func (LogNormal) words(_, _ dtype.DType) int { return 2 }
+func (LogNormal) countWords(_, _ dtype.DType) int { return 2 }
 
 func (n LogNormal) draw(s *stream, to, _ Span, _ bool) error {
-	s.serial(to, func(v []float64) {
-		s.normals(v, n.Mean, n.Std)
-		s.exp(v)
+	s.fillFloats(to, func(v []float64) {
+		s.drawNormals(v, n.Mean, n.Std)
+		s.applyExp(v)
 	})
 	return nil
 }
@@ -160,13 +160,13 @@ func (t Geometric) Check(d, _ dtype.DType) error {
 	return nil
 }
 
-func (Geometric) words(_, _ dtype.DType) int { return 2 }
+func (Geometric) countWords(_, _ dtype.DType) int { return 2 }
 
 func (t Geometric) draw(s *stream, to, _ Span, _ bool) error {
 	scale := math.Log1p(-t.P)
-	s.serial(to, func(v []float64) {
-		s.uniform64(v, 0, 1)
-		s.log(v)
+	s.fillFloats(to, func(v []float64) {
+		s.fillUniform64(v, 0, 1)
+		s.applyLog(v)
 		for i := range v {
 			v[i] = math.Ceil(v[i] / scale)
 		}

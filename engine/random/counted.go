@@ -22,7 +22,7 @@ func (g *Generator) Counts(op string) error {
 
 // Reserve takes the words of a fill of n elements of a distribution whose elements are drawn one by one. The generator counts.
 func (g *Generator) Reserve(n int, to, each dtype.DType, d Distribution) Words {
-	at := g.reserve(n, d.words(to, each))
+	at := g.reserveBlocks(n, d.countWords(to, each))
 	return Words{at.seed, at.block}
 }
 
@@ -43,23 +43,23 @@ type Ranged interface {
 
 // Range implements Ranged.
 func (r Integers) Range(d dtype.DType) (from int64, n uint64, wide bool) {
-	from, end := r.ends(d)
-	return from, uint64(end) - uint64(from), r.words(d, dtype.None) == 2
+	from, end := r.computeBounds(d)
+	return from, uint64(end) - uint64(from), r.countWords(d, dtype.None) == 2
 }
 
 // Range implements Ranged.
 func (r IntegersFrom) Range(d dtype.DType) (from int64, n uint64, wide bool) {
-	wide = r.words(d, dtype.None) == 2
+	wide = r.countWords(d, dtype.None) == 2
 	if r.From == math.MinInt64 {
 		return 0, 0, wide
 	}
-	from, last := r.ends(d)
+	from, last := r.computeBounds(d)
 	return from, last - uint64(from) + 1, wide
 }
 
 // Range implements Ranged.
 func (r AllIntegers) Range(d dtype.DType) (from int64, n uint64, wide bool) {
-	return 0, lastInteger(d) + 1, r.words(d, dtype.None) == 2
+	return 0, lastInteger(d) + 1, r.countWords(d, dtype.None) == 2
 }
 
 // defaults are the generators of devices, which count, by the devices' indices, and the seed that all were given last.

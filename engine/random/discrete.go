@@ -18,14 +18,14 @@ func (b Bernoulli) Check(d, _ dtype.DType) error {
 	return requireReal("bernoulli_", d)
 }
 
-func (Bernoulli) words(_, _ dtype.DType) int { return 2 }
+func (Bernoulli) countWords(_, _ dtype.DType) int { return 2 }
 
 func (b Bernoulli) draw(s *stream, to, _ Span, _ bool) error {
-	s.integers(to, func(v []int64) {
+	s.fillIntegers(to, func(v []int64) {
 		u := s.floats[:len(v)]
-		s.uniform64(u, 0, 1)
+		s.fillUniform64(u, 0, 1)
 		for i := range v {
-			v[i] = indicator(u[i] < b.P)
+			v[i] = toIndicator(u[i] < b.P)
 		}
 	})
 	return nil
@@ -43,22 +43,22 @@ func (BernoulliEach) Check(d, each dtype.DType) error {
 	return requireFloating("bernoulli", each)
 }
 
-func (BernoulliEach) check(each Span) error {
+func (BernoulliEach) checkParameters(each Span) error {
 	return checkParameters(each, "bernoulli", "probability in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
 }
 
-func (BernoulliEach) words(_, each dtype.DType) int { return wordsOf(each) }
+func (BernoulliEach) countWords(_, each dtype.DType) int { return countUniformWords(each) }
 
 func (BernoulliEach) draw(s *stream, to, each Span, _ bool) error {
 	done := 0
-	s.integers(to, func(v []int64) {
+	s.fillIntegers(to, func(v []int64) {
 		p := s.floats[:len(v)]
-		get(p, each.at(done, len(v)))
+		readElements(p, each.slice(done, len(v)))
 		for i := range v {
 			if each.DType == dtype.Float64 {
-				v[i] = indicator(s.engine.float64() < p[i])
+				v[i] = toIndicator(s.engine.drawFloat64() < p[i])
 			} else {
-				v[i] = indicator(float64(s.engine.float32()) < p[i])
+				v[i] = toIndicator(float64(s.engine.drawFloat32()) < p[i])
 			}
 		}
 		done += len(v)
@@ -66,8 +66,8 @@ func (BernoulliEach) draw(s *stream, to, each Span, _ bool) error {
 	return nil
 }
 
-// indicator returns 1 for true. An integer, for it compiles to no branch.
-func indicator(b bool) int64 {
+// toIndicator returns 1 for true and 0 for false. As an integer it compiles without a branch.
+func toIndicator(b bool) int64 {
 	if b {
 		return 1
 	}
@@ -79,7 +79,7 @@ func checkParameters(s Span, op, want string, valid func(float64) bool) error {
 	var values [256]float64
 	for i := 0; i < s.Len; i += len(values) {
 		n := min(len(values), s.Len-i)
-		get(values[:n], s.at(i, n))
+		readElements(values[:n], s.slice(i, n))
 		for j, v := range values[:n] {
 			if !valid(v) {
 				return status.Runtimef("%s: expected a %s, but element %d is %v", op, want, i+j, v)
@@ -95,61 +95,61 @@ type Poisson struct{}
 // Check implements Distribution.
 func (Poisson) Check(d, _ dtype.DType) error { return requireFloating("poisson", d) }
 
-func (Poisson) check(each Span) error {
+func (Poisson) checkParameters(each Span) error {
 	return checkParameters(each, "poisson", "non-negative rate", func(x float64) bool { return x >= 0 })
 }
 
-// words returns a block, the first of those that an element takes.
-func (Poisson) words(_, _ dtype.DType) int { return blockWords }
+// countWords returns a block, the first of those that an element uses.
+func (Poisson) countWords(_, _ dtype.DType) int { return blockWords }
 
 func (Poisson) draw(s *stream, to, each Span, _ bool) error {
-	s.alone(to, each, 1, func(rate []float64) float64 { return s.poisson(rate[0]) })
+	s.fillEach(to, each, 1, func(rate []float64) float64 { return s.drawPoisson(rate[0]) })
 	return nil
 }
 
-// alone draws every element from separate random words, with its parameters.
-func (s *stream) alone(to, each Span, parameters int, draw func(of []float64) float64) {
+// fillEach draws every element, with its parameters, from separate random words.
+func (s *stream) fillEach(to, each Span, parameters int, draw func(of []float64) float64) {
 	var of [2 * len(s.floats)]float64
 	done := 0
-	s.serial(to, func(v []float64) {
-		get(of[:len(v)*parameters], each.at(done*parameters, len(v)*parameters))
+	s.fillFloats(to, func(v []float64) {
+		readElements(of[:len(v)*parameters], each.slice(done*parameters, len(v)*parameters))
 		for i := range v {
-			s.engine.alone()
+			s.engine.beginElement()
 			v[i] = draw(of[i*parameters:][:parameters])
 		}
 		done += len(v)
 	})
 }
 
-func (s *stream) poisson(lambda float64) float64 {
+func (s *stream) drawPoisson(lambda float64) float64 {
 	switch {
 	case lambda == 0 || math.IsInf(lambda, 1):
 		return lambda
 	case lambda >= 10:
-		return s.poissonRejection(lambda)
+		return s.drawPoissonByRejection(lambda)
 	}
 	// Knuth: the product of k+1 uniforms falls below exp(-lambda).
 	limit := math.Exp(-lambda)
-	product := s.engine.float64()
+	product := s.engine.drawFloat64()
 	count := 0.0
 	for product > limit {
-		product *= s.engine.float64()
+		product *= s.engine.drawFloat64()
 		count++
 	}
 	return count
 }
 
-// poissonRejection is PTRS of W. Hörmann, "The transformed rejection method for generating Poisson random variables"
-// (1993). The conversions keep a compiler from fusing products into sums, which would change a comparison's outcome.
-func (s *stream) poissonRejection(lambda float64) float64 {
+// drawPoissonByRejection is PTRS of W. Hörmann, "The transformed rejection method for generating Poisson random variables" (1993). The
+// conversions keep a compiler from fusing products into sums, which would change a comparison's outcome.
+func (s *stream) drawPoissonByRejection(lambda float64) float64 {
 	root, logLambda := math.Sqrt(lambda), math.Log(lambda)
 	b := 0.931 + float64(2.53*root)
 	a := -0.059 + float64(0.02483*b)
 	inverseAlpha := 1.1239 + 1.1328/(b-3.4)
 	vr := 0.9277 - 3.6224/(b-2)
 	for {
-		u := s.engine.float64() - 0.5
-		v := s.engine.float64()
+		u := s.engine.drawFloat64() - 0.5
+		v := s.engine.drawFloat64()
 		us := 0.5 - math.Abs(u)
 		k := math.Floor(float64((2*a/us+b)*u) + lambda + 0.43)
 		if us >= 0.07 && v <= vr {

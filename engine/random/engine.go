@@ -25,53 +25,53 @@ func ParseKind(op, name string) (Kind, error) {
 	return 0, status.Runtimef("%s: expected the engine mt19937 or philox, but got %q", op, name)
 }
 
-const words = 624
+const bufferWords = 624
 
 // engine draws 32-bit words, up to 624 at a time.
 type engine struct {
 	kind    Kind
-	out     [words]uint32
+	out     [bufferWords]uint32
 	next    int // the next word's place in out; words when out is used up
 	twister mt19937
 	counter counter
 }
 
-func (e *engine) refill() {
+func (e *engine) refillWords() {
 	if e.kind == Philox {
-		e.next = e.counter.refill(&e.out)
+		e.next = e.counter.refillWords(&e.out)
 		return
 	}
-	e.twister.refill(&e.out)
+	e.twister.refillWords(&e.out)
 	e.next = 0
 }
 
-func (e *engine) uint32() uint32 {
-	if e.next == words {
-		e.refill()
+func (e *engine) drawUint32() uint32 {
+	if e.next == bufferWords {
+		e.refillWords()
 	}
 	v := e.out[e.next]
 	e.next++
 	return v
 }
 
-// take returns the next words, at least one and at most n > 0 of them. The slice is good until the next draw.
-func (e *engine) take(n int) []uint32 {
-	if e.next == words {
-		e.refill()
+// takeWords returns the next words, at least one and at most n > 0 of them. The slice is valid until the next draw.
+func (e *engine) takeWords(n int) []uint32 {
+	if e.next == bufferWords {
+		e.refillWords()
 	}
-	v := e.out[e.next:min(e.next+n, words)]
+	v := e.out[e.next:min(e.next+n, bufferWords)]
 	e.next += len(v)
 	return v
 }
 
-// uint64 takes its high half first.
-func (e *engine) uint64() uint64 {
-	high := e.uint32()
-	return uint64(high)<<32 | uint64(e.uint32())
+// drawUint64 draws 64 bits, the high half first.
+func (e *engine) drawUint64() uint64 {
+	high := e.drawUint32()
+	return uint64(high)<<32 | uint64(e.drawUint32())
 }
 
-// float32 is uniform in [0, 1), a multiple of 2^-24.
-func (e *engine) float32() float32 { return float32(int32(e.uint32()&(1<<24-1))) * 0x1p-24 }
+// drawFloat32 draws a uniform of [0, 1), a multiple of 2^-24.
+func (e *engine) drawFloat32() float32 { return float32(int32(e.drawUint32()&(1<<24-1))) * 0x1p-24 }
 
-// float64 is uniform in [0, 1), a multiple of 2^-53.
-func (e *engine) float64() float64 { return float64(int64(e.uint64()&(1<<53-1))) * 0x1p-53 }
+// drawFloat64 draws a uniform of [0, 1), a multiple of 2^-53.
+func (e *engine) drawFloat64() float64 { return float64(int64(e.drawUint64()&(1<<53-1))) * 0x1p-53 }

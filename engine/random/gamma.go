@@ -20,16 +20,16 @@ type Gamma struct{}
 // Check implements Distribution.
 func (Gamma) Check(d, _ dtype.DType) error { return requireFloating("_standard_gamma", d) }
 
-// words returns a block, the first of those that an element takes.
-func (Gamma) words(_, _ dtype.DType) int { return blockWords }
+// countWords returns a block, the first of those that an element uses.
+func (Gamma) countWords(_, _ dtype.DType) int { return blockWords }
 
 func (Gamma) draw(s *stream, to, each Span, _ bool) error {
 	least, d := to.DType.SmallestNormal(), dtype.Float32
 	if each.DType == dtype.Float64 {
 		d = dtype.Float64
 	}
-	s.alone(to, each, 1, func(of []float64) float64 {
-		if v := s.gamma(of[0], d); v > least {
+	s.fillEach(to, each, 1, func(of []float64) float64 {
+		if v := s.drawGamma(of[0], d); v > least {
 			return v
 		}
 		return least
@@ -40,52 +40,52 @@ func (Gamma) draw(s *stream, to, each Span, _ bool) error {
 // third is 1/3 as PyTorch's streams have it, rounded to float32.
 const third = 0x1.555556p-2
 
-// gamma is the method of G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000). Quantities that depend only on alpha
-// are computed in its dtype d, as in PyTorch. The conversions prevent a compiler from fusing products into sums.
-func (s *stream) gamma(alpha float64, d dtype.DType) float64 {
+// drawGamma is the method of G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000). Quantities that
+// depend only on alpha are computed in its dtype d, as in PyTorch. The conversions prevent a compiler from fusing products into sums.
+func (s *stream) drawGamma(alpha float64, d dtype.DType) float64 {
 	if alpha == 0 {
 		return 0
 	}
 	scale := 1.0
 	if alpha < 1 {
-		scale = s.power(1-s.engine.float64(), round(d, 1/alpha))
-		alpha = round(d, alpha+1)
+		scale = s.computePow(1-s.engine.drawFloat64(), roundTo(d, 1/alpha))
+		alpha = roundTo(d, alpha+1)
 	}
-	shift := round(d, alpha-third)
+	shift := roundTo(d, alpha-third)
 	c := 1 / math.Sqrt(9*shift)
 	for {
 		x, y := 0.0, 0.0
 		for y <= 0 {
-			x = s.normal()
+			x = s.drawNormal()
 			y = 1 + float64(c*x)
 			if math.IsNaN(y) {
 				return y
 			}
 		}
 		v := float64(y*y) * y
-		u := 1 - s.engine.float64()
+		u := 1 - s.engine.drawFloat64()
 		square := float64(x * x)
-		if u < 1-float64(float64(0.0331*square)*square) || s.logarithm(u) < float64(0.5*square)+float64(shift*(1-v+s.logarithm(v))) {
+		if u < 1-float64(float64(0.0331*square)*square) || s.computeLog(u) < float64(0.5*square)+float64(shift*(1-v+s.computeLog(v))) {
 			return float64(scale*shift) * v
 		}
 	}
 }
 
-// normal returns the next standard normal.
-func (s *stream) normal() float64 {
+// drawNormal returns the next standard normal.
+func (s *stream) drawNormal() float64 {
 	var z [block]float64
-	s.normals(z[:1], 0, 1)
+	s.drawNormals(z[:1], 0, 1)
 	return z[0]
 }
 
-// logarithm and power are the C library's for PyTorch's streams, and Go's, the same everywhere, for counters.
-func (s *stream) logarithm(x float64) float64 {
+// computeLog and computePow are the C library's functions for PyTorch's streams, and Go's, which are the same everywhere, for counters.
+func (s *stream) computeLog(x float64) float64 {
 	v := [1]float64{x}
-	s.log(v[:])
+	s.applyLog(v[:])
 	return v[0]
 }
 
-func (s *stream) power(x, y float64) float64 {
+func (s *stream) computePow(x, y float64) float64 {
 	if s.engine.kind == Philox {
 		return math.Pow(x, y)
 	}

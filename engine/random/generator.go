@@ -32,11 +32,11 @@ type Generator struct {
 
 // stream is the source of random words of the distributions.
 type stream struct {
-	engine engine
-	spare  float64 // the second normal of a pair, for the next fill
-	spared bool
-	floats [256]float64 // scratch of the fills that draw in float64
-	ints   [256]int64
+	engine          engine
+	cachedNormal    float64 // the second normal of a pair, for the next fill
+	hasCachedNormal bool
+	floats          [256]float64 // scratch of the fills that draw in float64
+	ints            [256]int64
 }
 
 // New returns a generator of a kind, seeded with seed.
@@ -56,11 +56,11 @@ func (g *Generator) ManualSeed(seed uint64) {
 	defer g.mu.Unlock()
 	g.initial = seed
 	if g.kind == Philox {
-		g.seek(counter{seed: seed})
+		g.setCounter(counter{seed: seed})
 		return
 	}
-	g.engine.twister.seed(uint32(seed))
-	g.engine.next, g.spared = words, false
+	g.engine.twister.setSeed(uint32(seed))
+	g.engine.next, g.hasCachedNormal = bufferWords, false
 }
 
 // Seed restarts the stream from a seed of the operating system's and returns it. It has 53 bits, so that a double holds
@@ -93,7 +93,7 @@ func (g *Generator) State() []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.kind == Philox {
-		return g.engine.counter.state()
+		return g.engine.counter.encodeState()
 	}
 	return g.twisterState()
 }
@@ -116,19 +116,19 @@ const twisterStateSize = 5056
 
 // Offsets in a state: PyTorch's CPUGeneratorImplState on a 64-bit little-endian system.
 const (
-	atSeed      = 0                     // uint64
-	atLeft      = 8                     // int32: 1 when the next draw twists
-	atSeeded    = 12                    // int32: 1
-	atNext      = 16                    // uint64: words already drawn
-	atWords     = 24                    // 624 × uint64
-	atNormal    = atWords + 8*words + 8 // float64, between two unused ones
-	atNormalSet = atNormal + 16         // int32
+	atSeed      = 0                           // uint64
+	atLeft      = 8                           // int32: 1 when the next draw twists
+	atSeeded    = 12                          // int32: 1
+	atNext      = 16                          // uint64: words already drawn
+	atWords     = 24                          // 624 × uint64
+	atNormal    = atWords + 8*bufferWords + 8 // float64, between two unused ones
+	atNormalSet = atNormal + 16               // int32
 )
 
 func (g *Generator) twisterState() []byte {
 	b := make([]byte, twisterStateSize)
 	le := binary.LittleEndian
-	next, left := g.engine.next, words+1-g.engine.next
+	next, left := g.engine.next, bufferWords+1-g.engine.next
 	if g.engine.twister.fresh {
 		next = 0
 	}
@@ -139,8 +139,8 @@ func (g *Generator) twisterState() []byte {
 	for i, word := range g.engine.twister.state {
 		le.PutUint64(b[atWords+8*i:], uint64(word))
 	}
-	if g.spared {
-		le.PutUint64(b[atNormal:], math.Float64bits(g.spare))
+	if g.hasCachedNormal {
+		le.PutUint64(b[atNormal:], math.Float64bits(g.cachedNormal))
 		le.PutUint32(b[atNormalSet:], 1)
 	}
 	return b
@@ -150,7 +150,7 @@ func (g *Generator) twisterState() []byte {
 func (g *Generator) setTwisterState(state []byte) error {
 	le := binary.LittleEndian
 	left, next := le.Uint32(state[atLeft:]), le.Uint64(state[atNext:])
-	drawn := next >= 1 && next <= words && uint64(left) == words+1-next
+	drawn := next >= 1 && next <= bufferWords && uint64(left) == bufferWords+1-next
 	fresh := next == 0 && left == 1
 	if le.Uint32(state[atSeeded:]) == 0 || !drawn && !fresh {
 		return status.Runtimef("set_state: invalid mt19937 state: seeded=%d, left=%d, next=%d",
@@ -163,13 +163,13 @@ func (g *Generator) setTwisterState(state []byte) error {
 	for i := range e.twister.state {
 		e.twister.state[i] = uint32(le.Uint64(state[atWords+8*i:]))
 	}
-	e.twister.temper(&e.out)
+	e.twister.temperState(&e.out)
 	e.next, e.twister.fresh = int(next), fresh
 	if fresh {
-		e.next = words
+		e.next = bufferWords
 	}
-	g.spared = le.Uint32(state[atNormalSet:]) != 0
-	g.spare = math.Float64frombits(le.Uint64(state[atNormal:]))
+	g.hasCachedNormal = le.Uint32(state[atNormalSet:]) != 0
+	g.cachedNormal = math.Float64frombits(le.Uint64(state[atNormal:]))
 	return nil
 }
 
@@ -180,8 +180,8 @@ func init() {
 // Inherit returns a copy, for a forked child, of old, a generator in the heap of the parent's runtime. The copy continues old's stream.
 func Inherit(old *Generator) *Generator {
 	g := &Generator{Device: old.Device, kind: old.kind, stream: old.stream, initial: old.initial}
-	if next := g.engine.next; next < 0 || next > words {
-		g.engine.next = words // a thread of the parent was drawing
+	if next := g.engine.next; next < 0 || next > bufferWords {
+		g.engine.next = bufferWords // a thread of the parent was drawing
 	}
 	return g
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// integers fills dst from draw, which writes the next integers of the stream.
-func (s *stream) integers(dst Span, draw func(v []int64)) {
+// fillIntegers fills dst from draw, which writes the next integers of the stream.
+func (s *stream) fillIntegers(dst Span, draw func(v []int64)) {
 	for i := 0; i < dst.Len; i += len(s.ints) {
 		n := min(len(s.ints), dst.Len-i)
 		draw(s.ints[:n])
-		put(dst.at(i, n), s.ints[:n])
+		writeElements(dst.slice(i, n), s.ints[:n])
 	}
 }
 
@@ -29,7 +29,7 @@ func (r Integers) Check(d, _ dtype.DType) error {
 	if r.From >= r.To {
 		return status.Runtimef("random_: expected 'from' to be less than 'to', but got from=%d >= to=%d", r.From, r.To)
 	}
-	from, to := r.ends(d)
+	from, to := r.computeBounds(d)
 	if from >= to {
 		return status.Runtimef("random_: the range [%[2]d, %[3]d) contains no integer that %[1]s can represent", d, r.From, r.To)
 	}
@@ -39,26 +39,26 @@ func (r Integers) Check(d, _ dtype.DType) error {
 // Whole returns the largest n such that a dtype represents all integers from -n to n.
 func Whole(d dtype.DType) int64 {
 	if d.IsFloatingPoint() {
-		return 1 << digits(d)
+		return 1 << significandBits(d)
 	}
 	return math.MaxInt64
 }
 
-func (r Integers) ends(d dtype.DType) (from, to int64) {
+func (r Integers) computeBounds(d dtype.DType) (from, to int64) {
 	if d.IsFloatingPoint() {
 		return inwardFrom(d, r.From), inwardTo(d, r.To)
 	}
 	return r.From, r.To
 }
 
-func (r Integers) words(to, _ dtype.DType) int {
-	from, end := r.ends(to)
+func (r Integers) countWords(to, _ dtype.DType) int {
+	from, end := r.computeBounds(to)
 	return wordsBelow(uint64(end) - uint64(from))
 }
 
 func (r Integers) draw(s *stream, dst, _ Span, _ bool) error {
-	from, to := r.ends(dst.DType)
-	s.ranged(dst, from, uint64(to)-uint64(from))
+	from, to := r.computeBounds(dst.DType)
+	s.fillRange(dst, from, uint64(to)-uint64(from))
 	return nil
 }
 
@@ -79,46 +79,46 @@ func (r IntegersFrom) Check(d, _ dtype.DType) error {
 		return status.NotImplementedf(
 			"random_: the range of int64 is not implemented for dtype %s; use int64, bfloat16, float32 or float64", d)
 	}
-	from, last := r.ends(d)
+	from, last := r.computeBounds(d)
 	if from > 0 && uint64(from) > last {
 		return status.Runtimef("random_: from=%d exceeds %d, the largest integer drawn for %s", from, last, d)
 	}
 	return checkEnds(d, from, int64(min(last, math.MaxInt64)))
 }
 
-func (r IntegersFrom) ends(d dtype.DType) (from int64, last uint64) {
+func (r IntegersFrom) computeBounds(d dtype.DType) (from int64, last uint64) {
 	if d.IsFloatingPoint() {
 		return inwardFrom(d, r.From), lastInteger(d)
 	}
 	return r.From, lastInteger(d)
 }
 
-func (r IntegersFrom) words(to, _ dtype.DType) int {
+func (r IntegersFrom) countWords(to, _ dtype.DType) int {
 	if r.From == math.MinInt64 {
 		return 2
 	}
-	from, last := r.ends(to)
+	from, last := r.computeBounds(to)
 	return wordsBelow(last - uint64(from) + 1)
 }
 
 func (r IntegersFrom) draw(s *stream, dst, _ Span, _ bool) error {
 	if r.From == math.MinInt64 {
-		s.integers(dst, func(v []int64) {
+		s.fillIntegers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(s.engine.uint64())
+				v[i] = int64(s.engine.drawUint64())
 			}
 		})
 		return nil
 	}
-	from, last := r.ends(dst.DType)
-	s.ranged(dst, from, last-uint64(from)+1)
+	from, last := r.computeBounds(dst.DType)
+	s.fillRange(dst, from, last-uint64(from)+1)
 	return nil
 }
 
 // lastInteger returns the largest of the integers that random_ draws for a dtype.
 func lastInteger(d dtype.DType) uint64 {
 	if d.IsFloatingPoint() {
-		return 1 << digits(d)
+		return 1 << significandBits(d)
 	}
 	_, last := d.IntegerRange()
 	return last
@@ -130,7 +130,7 @@ type AllIntegers struct{}
 // Check implements Distribution.
 func (AllIntegers) Check(d, _ dtype.DType) error { return requireReal("random_", d) }
 
-func (AllIntegers) words(to, _ dtype.DType) int {
+func (AllIntegers) countWords(to, _ dtype.DType) int {
 	if to == dtype.Float64 || to.IsIntegral() && to.Size() == 8 {
 		return 2
 	}
@@ -139,24 +139,24 @@ func (AllIntegers) words(to, _ dtype.DType) int {
 
 func (r AllIntegers) draw(s *stream, dst, _ Span, _ bool) error {
 	n := lastInteger(dst.DType) + 1
-	if r.words(dst.DType, dtype.None) == 2 {
-		s.integers(dst, func(v []int64) {
+	if r.countWords(dst.DType, dtype.None) == 2 {
+		s.fillIntegers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(below(s.engine.uint64(), n))
+				v[i] = int64(reduceModulo(s.engine.drawUint64(), n))
 			}
 		})
 		return nil
 	}
-	s.integers(dst, func(v []int64) {
+	s.fillIntegers(dst, func(v []int64) {
 		for i := range v {
-			v[i] = int64(uint64(s.engine.uint32()) % n)
+			v[i] = int64(uint64(s.engine.drawUint32()) % n)
 		}
 	})
 	return nil
 }
 
-// below returns x modulo n, of which 0 represents 2^64.
-func below(x, n uint64) uint64 {
+// reduceModulo returns x modulo n, of which 0 represents 2^64.
+func reduceModulo(x, n uint64) uint64 {
 	if n == 0 {
 		return x
 	}
@@ -174,11 +174,12 @@ func wordsBelow(n uint64) int {
 	return 1
 }
 
-func (s *stream) ranged(dst Span, from int64, n uint64) {
+// fillRange fills dst with integers of [from, from + n), where n = 0 represents 2^64.
+func (s *stream) fillRange(dst Span, from int64, n uint64) {
 	if wordsBelow(n) == 2 {
-		s.integers(dst, func(v []int64) {
+		s.fillIntegers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(below(s.engine.uint64(), n)) + from
+				v[i] = int64(reduceModulo(s.engine.drawUint64(), n)) + from
 			}
 		})
 		return
@@ -186,9 +187,9 @@ func (s *stream) ranged(dst Span, from int64, n uint64) {
 	// x mod n is the high half of (x ceil(2^64/n) mod 2^64) n: D. Lemire et al., "Faster remainder by direct computation"
 	// (2019).
 	inverse := math.MaxUint64/n + 1
-	s.integers(dst, func(v []int64) {
+	s.fillIntegers(dst, func(v []int64) {
 		for i := range v {
-			high, _ := bits.Mul64(uint64(s.engine.uint32())*inverse, n)
+			high, _ := bits.Mul64(uint64(s.engine.drawUint32())*inverse, n)
 			v[i] = int64(high) + from
 		}
 	})
@@ -214,23 +215,24 @@ func checkEnds(d dtype.DType, from, last int64) error {
 // inwardFrom moves from up when rounding from+1 to the dtype would land below from, and inwardTo moves to down when
 // rounding to-1 would reach it, by one step of the dtype's grid.
 func inwardFrom(d dtype.DType, from int64) int64 {
-	if rounded := int64(round(d, float64(from+1))); rounded < from {
-		return rounded + step(d, from+1)
+	if rounded := int64(roundTo(d, float64(from+1))); rounded < from {
+		return rounded + gridStep(d, from+1)
 	}
 	return from
 }
 
 func inwardTo(d dtype.DType, to int64) int64 {
-	if rounded := int64(round(d, float64(to-1))); rounded >= to {
-		return rounded - step(d, to-1)
+	if rounded := int64(roundTo(d, float64(to-1))); rounded >= to {
+		return rounded - gridStep(d, to-1)
 	}
 	return to
 }
 
-func step(d dtype.DType, v int64) int64 {
+// gridStep returns the distance between the numbers of a floating-point dtype around v.
+func gridStep(d dtype.DType, v int64) int64 {
 	magnitude := uint64(v)
 	if v < 0 {
 		magnitude = -magnitude
 	}
-	return 1 << (bits.Len64(magnitude) - digits(d))
+	return 1 << (bits.Len64(magnitude) - significandBits(d))
 }

@@ -11,26 +11,26 @@ import "C"
 
 // mt19937 is the Mersenne Twister of Matsumoto and Nishimura (1998), seeded as in 2002, 624 draws at a time.
 type mt19937 struct {
-	state [words]uint32
+	state [bufferWords]uint32
 	fresh bool // seeded and not drawn from
 }
 
-func (e *mt19937) seed(seed uint32) {
+func (e *mt19937) setSeed(seed uint32) {
 	e.state[0] = seed
-	for i := 1; i < words; i++ {
+	for i := 1; i < bufferWords; i++ {
 		last := e.state[i-1]
 		e.state[i] = 1812433253*(last^last>>30) + uint32(i)
 	}
 	e.fresh = true
 }
 
-func (e *mt19937) refill(out *[words]uint32) {
+func (e *mt19937) refillWords(out *[bufferWords]uint32) {
 	C.random_twist((*C.uint32_t)(&e.state[0]))
-	e.temper(out)
+	e.temperState(out)
 	e.fresh = false
 }
 
-// temper returns the draws that a state represents.
-func (e *mt19937) temper(out *[words]uint32) {
+// temperState writes the draws that the state represents.
+func (e *mt19937) temperState(out *[bufferWords]uint32) {
 	C.random_temper((*C.uint32_t)(&e.state[0]), (*C.uint32_t)(&out[0]))
 }

@@ -47,19 +47,19 @@ func (m Multinomial) Check(_, weights dtype.DType) error {
 	return nil
 }
 
-func (Multinomial) words(_, _ dtype.DType) int { return 0 }
+func (Multinomial) countWords(_, _ dtype.DType) int { return 0 }
 
 func (m Multinomial) draw(s *stream, to, weights Span, _ bool) error {
-	dst, categories, samples := elements[int64](to), int(m.Categories), int(m.Samples)
+	dst, categories, samples := spanElements[int64](to), int(m.Categories), int(m.Samples)
 	switch {
 	case len(dst) == 0 || categories == 0:
 		return m.CheckWeights(weights, len(dst))
 	case !m.Replacement || samples == 1:
-		return s.withoutReplacement(dst, weights, categories, samples)
+		return s.sampleWithoutReplacement(dst, weights, categories, samples)
 	case weights.DType == dtype.Float64:
-		return withReplacement[float64](s, dst, weights, categories, samples)
+		return sampleWithReplacement[float64](s, dst, weights, categories, samples)
 	}
-	return withReplacement[float32](s, dst, weights, categories, samples) // PyTorch accumulates 16-bit weights in float32
+	return sampleWithReplacement[float32](s, dst, weights, categories, samples) // PyTorch accumulates 16-bit weights in float32
 }
 
 // CheckWeights returns an error if `wanted` indices cannot be drawn with the weights.
@@ -74,7 +74,7 @@ func (m Multinomial) CheckWeights(weights Span, wanted int) error {
 func checkWeights(weights Span, categories int) error {
 	row := make([]float64, categories)
 	for i := 0; i < weights.Len; i += categories {
-		get(row, weights.at(i, categories))
+		readElements(row, weights.slice(i, categories))
 		some := false
 		for _, w := range row {
 			if !isWeight(w) {
@@ -98,13 +98,13 @@ const reduction = 0x1p-25
 // grain is the number of weights or samples that are worth a thread.
 const grain = 1 << 13
 
-func withReplacement[T float32 | float64](s *stream, dst []int64, weights Span, categories, samples int) error {
+func sampleWithReplacement[T float32 | float64](s *stream, dst []int64, weights Span, categories, samples int) error {
 	cumulative := make([]T, weights.Len)
-	get(cumulative, weights)
+	readElements(cumulative, weights)
 	sums := make([]float64, weights.Len/categories)
 	parallel.For(int64(len(sums)), int64(max(grain/categories, 1)), func(begin, end int64) {
 		for row := begin; row < end; row++ {
-			sums[row] = cumulate(cumulative[int(row)*categories:][:categories])
+			sums[row] = cumulateWeights(cumulative[int(row)*categories:][:categories])
 		}
 	})
 	for row, sum := range sums {
@@ -116,16 +116,16 @@ func withReplacement[T float32 | float64](s *stream, dst []int64, weights Span, 
 		}
 		// Only the sum is not finite. It is of fewer than 1 / reduction weights.
 		c := cumulative[row*categories:][:categories]
-		get(c, weights.at(row*categories, categories))
+		readElements(c, weights.slice(row*categories, categories))
 		for i := range c {
 			c[i] *= reduction
 		}
-		cumulate(c)
+		cumulateWeights(c)
 	}
 	u := make([]float64, len(dst))
 	for i := range u {
 		// Weights of 0 at the front have fractions of 0, which are less than all u.
-		u[i] = max(s.engine.float64(), math.SmallestNonzeroFloat64)
+		u[i] = max(s.engine.drawFloat64(), math.SmallestNonzeroFloat64)
 	}
 	parallel.For(int64(len(dst)), grain, func(begin, end int64) {
 		for at := int(begin); at < int(end); {
@@ -140,9 +140,8 @@ func withReplacement[T float32 | float64](s *stream, dst []int64, weights Span, 
 
 func isWeight(w float64) bool { return w >= 0 && w-w == 0 }
 
-// cumulate makes weights into the running fractions of their sum, which it returns; NaN where one of them
-// is negative or NaN.
-func cumulate[T float32 | float64](weights []T) float64 {
+// cumulateWeights replaces weights by the running fractions of their sum, which it returns; NaN if one of them is negative or NaN.
+func cumulateWeights[T float32 | float64](weights []T) float64 {
 	var sum C.double
 	n := C.int64_t(len(weights))
 	switch w := any(weights).(type) {
@@ -165,22 +164,22 @@ func findPositions[T float32 | float64](dst []int64, c []T, u []float64) {
 	}
 }
 
-func (s *stream) withoutReplacement(dst []int64, weights Span, categories, samples int) error {
+func (s *stream) sampleWithoutReplacement(dst []int64, weights Span, categories, samples int) error {
 	if err := checkWeights(weights, categories); err != nil {
 		return err
 	}
 	some, keys := make([]float64, len(s.floats)), make([]uint64, weights.Len)
 	for i := 0; i < len(keys); i += len(s.floats) {
 		e := s.floats[:min(len(s.floats), len(keys)-i)]
-		s.exponentials(e, 1)
-		get(some[:len(e)], weights.at(i, len(e)))
+		s.drawExponentials(e, 1)
+		readElements(some[:len(e)], weights.slice(i, len(e)))
 		for j := range e {
 			keys[i+j] = raceKey(weights.DType, some[j], e[j])
 		}
 	}
-	race := make([]runner, samples)
+	race := make([]keyedIndex, samples)
 	for row := 0; row*categories < len(keys); row++ {
-		first(race, keys[row*categories:][:categories])
+		selectLargest(race, keys[row*categories:][:categories])
 		for i, r := range race {
 			dst[row*samples+i] = r.index
 		}
@@ -191,12 +190,12 @@ func (s *stream) withoutReplacement(dst []int64, weights Span, categories, sampl
 // raceKey has the order of weight / e, rounded to the dtype of weights unless that overflows or underflows. Weights of 0 are sorted last.
 func raceKey(d dtype.DType, weight, e float64) uint64 {
 	const exponent = 100 // below that of any quotient
-	divisor := round(d, e)
+	divisor := roundTo(d, e)
 	if divisor == 0 {
 		divisor = e
 	}
 	key := weight / divisor
-	rounded := round(d, key)
+	rounded := roundTo(d, key)
 	switch {
 	case weight == 0:
 		return 0
@@ -208,47 +207,49 @@ func raceKey(d dtype.DType, weight, e float64) uint64 {
 	return 1 + math.Float64bits(key)
 }
 
-// runner is an index and its key.
-type runner struct {
+// keyedIndex is an index and its sort key.
+type keyedIndex struct {
 	key   uint64
 	index int64
 }
 
-// behind reports whether a is sorted after b: by a smaller key, or a larger index for equal keys.
-func (a runner) behind(b runner) bool { return a.key < b.key || a.key == b.key && a.index > b.index }
+// isAfter reports whether a is sorted after b: by a smaller key, or a larger index for equal keys.
+func (a keyedIndex) isAfter(b keyedIndex) bool {
+	return a.key < b.key || a.key == b.key && a.index > b.index
+}
 
-// first fills race with the runners of the largest keys in descending order.
-func first(race []runner, keys []uint64) {
+// selectLargest fills race with the indices of the largest keys in descending order.
+func selectLargest(race []keyedIndex, keys []uint64) {
 	n := 0
 	for i, key := range keys {
-		r := runner{key, int64(i)}
+		r := keyedIndex{key, int64(i)}
 		switch {
 		case n < len(race):
 			// The last of the runners so far is on top of a heap.
 			at := n
-			for n++; at > 0 && r.behind(race[(at-1)/2]); at = (at - 1) / 2 {
+			for n++; at > 0 && r.isAfter(race[(at-1)/2]); at = (at - 1) / 2 {
 				race[at] = race[(at-1)/2]
 			}
 			race[at] = r
-		case race[0].behind(r):
-			sink(race, r)
+		case race[0].isAfter(r):
+			siftDown(race, r)
 		}
 	}
 	for n--; n > 0; n-- {
 		last := race[n]
 		race[n] = race[0]
-		sink(race[:n], last)
+		siftDown(race[:n], last)
 	}
 }
 
-// sink puts r into a heap whose top is free.
-func sink(heap []runner, r runner) {
+// siftDown inserts r into a heap whose top is free.
+func siftDown(heap []keyedIndex, r keyedIndex) {
 	at := 0
 	for child := 1; child < len(heap); child = 2*at + 1 {
-		if child+1 < len(heap) && heap[child+1].behind(heap[child]) {
+		if child+1 < len(heap) && heap[child+1].isAfter(heap[child]) {
 			child++
 		}
-		if !heap[child].behind(r) {
+		if !heap[child].isAfter(r) {
 			break
 		}
 		heap[at] = heap[child]

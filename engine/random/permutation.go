@@ -23,35 +23,35 @@ func (p Permutation) Check(d, _ dtype.DType) error {
 	return nil
 }
 
-func (Permutation) words(_, _ dtype.DType) int { return 0 }
+func (Permutation) countWords(_, _ dtype.DType) int { return 0 }
 
 func (Permutation) draw(s *stream, dst, _ Span, _ bool) error {
 	switch dst.DType {
 	case dtype.Uint8, dtype.Int8:
-		permute(s, elements[uint8](dst), func(i int) uint8 { return uint8(i) })
+		shuffleIndices(s, spanElements[uint8](dst), func(i int) uint8 { return uint8(i) })
 	case dtype.Int16, dtype.Uint16:
-		permute(s, elements[uint16](dst), func(i int) uint16 { return uint16(i) })
+		shuffleIndices(s, spanElements[uint16](dst), func(i int) uint16 { return uint16(i) })
 	case dtype.Int32, dtype.Uint32:
-		permute(s, elements[uint32](dst), func(i int) uint32 { return uint32(i) })
+		shuffleIndices(s, spanElements[uint32](dst), func(i int) uint32 { return uint32(i) })
 	case dtype.Int64, dtype.Uint64:
-		permute(s, elements[uint64](dst), func(i int) uint64 { return uint64(i) })
+		shuffleIndices(s, spanElements[uint64](dst), func(i int) uint64 { return uint64(i) })
 	case dtype.Float16:
-		permute(s, elements[uint16](dst), func(i int) uint16 { return dtype.Float16FromFloat32(float32(i)) })
+		shuffleIndices(s, spanElements[uint16](dst), func(i int) uint16 { return dtype.Float16FromFloat32(float32(i)) })
 	case dtype.BFloat16:
-		permute(s, elements[uint16](dst), func(i int) uint16 { return dtype.BFloat16FromFloat32(float32(i)) })
+		shuffleIndices(s, spanElements[uint16](dst), func(i int) uint16 { return dtype.BFloat16FromFloat32(float32(i)) })
 	case dtype.Float32:
-		permute(s, elements[float32](dst), func(i int) float32 { return float32(i) })
+		shuffleIndices(s, spanElements[float32](dst), func(i int) float32 { return float32(i) })
 	case dtype.Float64:
-		permute(s, elements[float64](dst), func(i int) float64 { return float64(i) })
+		shuffleIndices(s, spanElements[float64](dst), func(i int) float64 { return float64(i) })
 	}
 	return nil
 }
 
-func permute[T any](s *stream, v []T, value func(i int) T) {
+func shuffleIndices[T any](s *stream, v []T, value func(i int) T) {
 	if len(v) >= math.MaxUint32/20 {
 		// 32 bits modulo n would skew noticeably: Fisher-Yates inside out.
 		for i := range v {
-			j := s.engine.uint64() % uint64(i+1)
+			j := s.engine.drawUint64() % uint64(i+1)
 			v[i] = v[j]
 			v[j] = value(i)
 		}
@@ -61,7 +61,7 @@ func permute[T any](s *stream, v []T, value func(i int) T) {
 		v[i] = value(i)
 	}
 	for i := 0; i < len(v)-1; i++ {
-		j := i + int(s.engine.uint32()%uint32(len(v)-i))
+		j := i + int(s.engine.drawUint32()%uint32(len(v)-i))
 		v[i], v[j] = v[j], v[i]
 	}
 }

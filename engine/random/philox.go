@@ -31,20 +31,20 @@ type counter struct {
 	seed         uint64 // the key
 	block, round uint64 // of the next block
 	ahead        int    // words that are still wanted; a guess
-	alone        bool   // each element uses separate blocks: those of the rounds
+	separate     bool   // each element uses separate blocks: those of the rounds
 
 	firsts, firstsEnd uint64 // the elements whose first blocks are at the beginning of out, where elements are alone
 }
 
-// refill puts blocks at the end of out, and reports where they begin.
-func (c *counter) refill(out *[words]uint32) int {
-	if c.alone {
-		*(*[blockWords]uint32)(out[words-blockWords:]) = Block(c.seed, c.block, c.round)
+// refillWords writes blocks to the end of out, and returns where they begin.
+func (c *counter) refillWords(out *[bufferWords]uint32) int {
+	if c.separate {
+		*(*[blockWords]uint32)(out[bufferWords-blockWords:]) = Block(c.seed, c.block, c.round)
 		c.round++
-		return words - blockWords
+		return bufferWords - blockWords
 	}
-	n := min(max(c.ahead+blockWords-1, blockWords)/blockWords, words/blockWords)
-	at := words - n*blockWords
+	n := min(max(c.ahead+blockWords-1, blockWords)/blockWords, bufferWords/blockWords)
+	at := bufferWords - n*blockWords
 	C.random_philox((*C.uint32_t)(&out[at]), C.int64_t(n), C.uint64_t(c.seed), C.uint64_t(c.block), C.uint64_t(c.round))
 	c.block += uint64(n)
 	c.ahead -= n * blockWords
@@ -70,7 +70,7 @@ const counterStateSize = 16
 // maxOffset is the largest offset that is set; no program draws as many words beyond it.
 const maxOffset = 1 << 62
 
-func (c *counter) state() []byte {
+func (c *counter) encodeState() []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, c.seed), c.block*blockWords)
 }
 
@@ -82,7 +82,7 @@ func (g *Generator) setCounterState(state []byte) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.initial = binary.LittleEndian.Uint64(state)
-	g.seek(counter{seed: g.initial, block: offset / blockWords})
+	g.setCounter(counter{seed: g.initial, block: offset / blockWords})
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (g *Generator) SetOffset(offset int64) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.seek(counter{seed: g.initial, block: uint64(offset) / blockWords})
+	g.setCounter(counter{seed: g.initial, block: uint64(offset) / blockWords})
 	return nil
 }
 
@@ -124,13 +124,14 @@ func (g *Generator) requireCounter(op string) error {
 	return nil
 }
 
-// seek continues from a counter.
-func (s *stream) seek(c counter) {
-	s.engine.counter, s.engine.next, s.spared = c, words, false
+// setCounter continues from a counter.
+func (s *stream) setCounter(c counter) {
+	s.engine.counter, s.engine.next, s.hasCachedNormal = c, bufferWords, false
 }
 
-// reserve reserves the blocks for a fill of n elements, each of the given number of words, and returns the counter of the first one.
-func (g *Generator) reserve(n, each int) counter {
+// reserveBlocks reserves the blocks for a fill of n elements, each of the given number of words, and returns the counter of the first
+// one.
+func (g *Generator) reserveBlocks(n, each int) counter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.engine.counter
@@ -138,30 +139,30 @@ func (g *Generator) reserve(n, each int) counter {
 	return at
 }
 
-// settle returns the blocks back that were made and not used.
-func (g *Generator) settle() {
+// returnUnused returns the blocks that were computed and not used.
+func (g *Generator) returnUnused() {
 	c := g.engine.counter
-	c.block -= uint64((words - g.engine.next) / blockWords)
-	g.seek(c)
+	c.block -= uint64((bufferWords - g.engine.next) / blockWords)
+	g.setCounter(c)
 }
 
-// alone begins an element whose number of words is not known: it has a block for each round, of which the first ones of several elements
-// are made together, since most elements take no other.
-func (e *engine) alone() {
+// beginElement begins an element whose number of words is not known: it has a block for each round. The first blocks of several elements
+// are computed together, since most elements use no other.
+func (e *engine) beginElement() {
 	if e.kind != Philox {
 		return
 	}
 	const most = 128
 	c := &e.counter
-	if c.alone {
+	if c.separate {
 		c.block++
 	}
-	if !c.alone || c.block == c.firstsEnd {
+	if !c.separate || c.block == c.firstsEnd {
 		n := min(max(c.ahead/blockWords, 1), most)
 		C.random_philox((*C.uint32_t)(&e.out[0]), C.int64_t(n), C.uint64_t(c.seed), C.uint64_t(c.block), 0)
 		c.firsts, c.firstsEnd = c.block, c.block+uint64(n)
 		c.ahead -= n * blockWords
 	}
-	copy(e.out[words-blockWords:], e.out[(c.block-c.firsts)*blockWords:][:blockWords])
-	c.alone, c.round, e.next = true, 1, words-blockWords
+	copy(e.out[bufferWords-blockWords:], e.out[(c.block-c.firsts)*blockWords:][:blockWords])
+	c.separate, c.round, e.next = true, 1, bufferWords-blockWords
 }

@@ -14,18 +14,18 @@ type Span struct {
 	Len   int
 }
 
-func elements[T any](s Span) []T { return unsafe.Slice((*T)(s.Data), s.Len) }
+func spanElements[T any](s Span) []T { return unsafe.Slice((*T)(s.Data), s.Len) }
 
-// parts views complex elements as twice as many reals.
-func (s Span) parts() Span {
+// viewReal returns complex elements as twice as many reals.
+func (s Span) viewReal() Span {
 	if s.DType.IsComplex() {
 		return Span{s.DType.ToReal(), s.Data, 2 * s.Len}
 	}
 	return s
 }
 
-// at returns the n elements from the i-th on.
-func (s Span) at(i, n int) Span {
+// slice returns the n elements from the i-th on.
+func (s Span) slice(i, n int) Span {
 	return Span{s.DType, unsafe.Add(s.Data, int64(i)*s.DType.Size()), n}
 }
 
@@ -33,7 +33,7 @@ type number interface {
 	~uint8 | ~int8 | ~int16 | ~int32 | ~int64 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-func convert[D, S number](dst []D, src []S) {
+func convertElements[D, S number](dst []D, src []S) {
 	if same, ok := any(src).([]D); ok {
 		copy(dst, same)
 		return
@@ -43,8 +43,8 @@ func convert[D, S number](dst []D, src []S) {
 	}
 }
 
-// encode rounds to a 16-bit float dtype.
-func encode[S number](dst []uint16, src []S, d dtype.DType) {
+// encodeHalf rounds to a 16-bit float dtype.
+func encodeHalf[S number](dst []uint16, src []S, d dtype.DType) {
 	if d == dtype.Float16 {
 		for i, v := range src {
 			dst[i] = dtype.Float16FromFloat32(float32(v))
@@ -56,58 +56,58 @@ func encode[S number](dst []uint16, src []S, d dtype.DType) {
 	}
 }
 
-// put converts the values to the span's elements: floats truncate to integers and round to 16 bits by way of float32.
-func put[S number](s Span, values []S) {
+// writeElements converts the values to the span's elements: floats truncate to integers and round to 16 bits by way of float32.
+func writeElements[S number](s Span, values []S) {
 	switch s.DType {
 	case dtype.Bool:
 		for i, v := range values {
-			elements[bool](s)[i] = v != 0
+			spanElements[bool](s)[i] = v != 0
 		}
 	case dtype.Uint8:
-		convert(elements[uint8](s), values)
+		convertElements(spanElements[uint8](s), values)
 	case dtype.Int8:
-		convert(elements[int8](s), values)
+		convertElements(spanElements[int8](s), values)
 	case dtype.Int16:
-		convert(elements[int16](s), values)
+		convertElements(spanElements[int16](s), values)
 	case dtype.Int32:
-		convert(elements[int32](s), values)
+		convertElements(spanElements[int32](s), values)
 	case dtype.Int64:
-		convert(elements[int64](s), values)
+		convertElements(spanElements[int64](s), values)
 	case dtype.Uint16:
-		convert(elements[uint16](s), values)
+		convertElements(spanElements[uint16](s), values)
 	case dtype.Uint32:
-		convert(elements[uint32](s), values)
+		convertElements(spanElements[uint32](s), values)
 	case dtype.Uint64:
-		convert(elements[uint64](s), values)
+		convertElements(spanElements[uint64](s), values)
 	case dtype.Float16, dtype.BFloat16:
-		encode(elements[uint16](s), values, s.DType)
+		encodeHalf(spanElements[uint16](s), values, s.DType)
 	case dtype.Float32:
-		convert(elements[float32](s), values)
+		convertElements(spanElements[float32](s), values)
 	case dtype.Float64:
-		convert(elements[float64](s), values)
+		convertElements(spanElements[float64](s), values)
 	}
 }
 
-// get widens the elements of a floating-point span.
-func get[D float32 | float64](values []D, s Span) {
+// readElements widens the elements of a floating-point span.
+func readElements[D float32 | float64](values []D, s Span) {
 	switch s.DType {
 	case dtype.Float16:
-		for i, h := range elements[uint16](s) {
+		for i, h := range spanElements[uint16](s) {
 			values[i] = D(dtype.Float16ToFloat32(h))
 		}
 	case dtype.BFloat16:
-		for i, h := range elements[uint16](s) {
+		for i, h := range spanElements[uint16](s) {
 			values[i] = D(dtype.BFloat16ToFloat32(h))
 		}
 	case dtype.Float32:
-		convert(values, elements[float32](s))
+		convertElements(values, spanElements[float32](s))
 	case dtype.Float64:
-		convert(values, elements[float64](s))
+		convertElements(values, spanElements[float64](s))
 	}
 }
 
-// round rounds a value to the precision of a floating-point dtype.
-func round(d dtype.DType, v float64) float64 {
+// roundTo rounds a value to the precision of a floating-point dtype.
+func roundTo(d dtype.DType, v float64) float64 {
 	switch d {
 	case dtype.Float16:
 		return float64(dtype.Float16ToFloat32(dtype.Float16FromFloat32(float32(v))))
@@ -119,8 +119,8 @@ func round(d dtype.DType, v float64) float64 {
 	return v
 }
 
-// digits returns the number of significant bits of a floating-point dtype.
-func digits(d dtype.DType) int {
+// significandBits returns the number of significant bits of a floating-point dtype.
+func significandBits(d dtype.DType) int {
 	switch d {
 	case dtype.Float16:
 		return 11

@@ -42,24 +42,26 @@ func (u Uniform) Check(d, _ dtype.DType) error {
 	return nil
 }
 
-func (Uniform) words(to, _ dtype.DType) int { return parts(to) * wordsOf(to.ToReal()) }
+func (Uniform) countWords(to, _ dtype.DType) int {
+	return countReals(to) * countUniformWords(to.ToReal())
+}
 
 func (u Uniform) draw(s *stream, to, _ Span, _ bool) error {
-	dst := to.parts()
+	dst := to.viewReal()
 	switch dst.DType {
 	case dtype.Float16, dtype.BFloat16:
-		s.uniformHalf(dst, float32(u.From), float32(u.To))
+		s.fillUniformHalf(dst, float32(u.From), float32(u.To))
 	case dtype.Float32:
-		s.uniform32(elements[float32](dst), float32(u.From), float32(u.To))
+		s.fillUniform32(spanElements[float32](dst), float32(u.From), float32(u.To))
 	case dtype.Float64:
-		s.uniform64(elements[float64](dst), u.From, u.To)
+		s.fillUniform64(spanElements[float64](dst), u.From, u.To)
 	}
 	return nil
 }
 
-func (s *stream) uniform32(v []float32, from, to float32) {
+func (s *stream) fillUniform32(v []float32, from, to float32) {
 	for rest := v; len(rest) > 0; {
-		draws := s.engine.take(len(rest))
+		draws := s.engine.takeWords(len(rest))
 		C.random_unit_f32((*C.uint32_t)(&draws[0]), (*C.float)(&rest[0]), C.int64_t(len(draws)))
 		rest = rest[len(draws):]
 	}
@@ -68,14 +70,14 @@ func (s *stream) uniform32(v []float32, from, to float32) {
 	}
 }
 
-func (s *stream) uniform64(v []float64, from, to float64) {
+func (s *stream) fillUniform64(v []float64, from, to float64) {
 	for rest := v; len(rest) > 0; {
-		draws := s.engine.take(2 * len(rest))
+		draws := s.engine.takeWords(2 * len(rest))
 		n := len(draws) / 2
 		C.random_unit_f64((*C.uint32_t)(&draws[0]), (*C.double)(&rest[0]), C.int64_t(n))
 		if len(draws)%2 == 1 {
 			halves := [2]uint32{draws[2*n]} // read before the low half's draw refills draws
-			halves[1] = s.engine.uint32()
+			halves[1] = s.engine.drawUint32()
 			C.random_unit_f64((*C.uint32_t)(&halves[0]), (*C.double)(&rest[n]), 1)
 			n++
 		}
@@ -86,15 +88,15 @@ func (s *stream) uniform64(v []float64, from, to float64) {
 	}
 }
 
-// uniformHalf draws in float32; a value that rounds up to the open end becomes from.
-func (s *stream) uniformHalf(dst Span, from, to float32) {
+// fillUniformHalf draws in float32; a value that rounds up to the open end becomes from.
+func (s *stream) fillUniformHalf(dst Span, from, to float32) {
 	var ends [2]uint16
-	encode(ends[:], []float32{from, to}, dst.DType)
+	encodeHalf(ends[:], []float32{from, to}, dst.DType)
 	var wide [256]float32
-	for v := elements[uint16](dst); len(v) > 0; {
+	for v := spanElements[uint16](dst); len(v) > 0; {
 		n := min(len(wide), len(v))
-		s.uniform32(wide[:n], from, to)
-		encode(v, wide[:n], dst.DType)
+		s.fillUniform32(wide[:n], from, to)
+		encodeHalf(v, wide[:n], dst.DType)
 		for i, h := range v[:n] {
 			if h == ends[1] {
 				v[i] = ends[0]
