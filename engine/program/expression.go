@@ -11,17 +11,19 @@ const (
 	maxInt = math.MaxInt64
 )
 
-func bits(f float64) int64 { return int64(math.Float64bits(f)) }
+// floatBits returns the bits of a float as an integer.
+func floatBits(f float64) int64 { return int64(math.Float64bits(f)) }
 
-func number(b bool) int64 {
+// boolToInt returns 1 for true and 0 for false.
+func boolToInt(b bool) int64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// clip shortens a name for an error message.
-func clip(s string) string { return s[:min(len(s), 100)] }
+// clipName shortens a name for an error message.
+func clipName(s string) string { return s[:min(len(s), 100)] }
 
 // expression is a sympy expression, as its srepr: Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(1)).
 type expression struct {
@@ -38,10 +40,10 @@ type parser struct {
 	depth int
 }
 
-// parseExpression returns nil for a text that is no expression of known functions.
+// parseExpression returns nil for text that is not an expression of known functions.
 func parseExpression(text string) *expression {
 	p := parser{text: text}
-	e := p.parse()
+	e := p.parseExpression()
 	if p.at != len(text) {
 		return nil
 	}
@@ -58,7 +60,7 @@ func (p *parser) skipTo(set string) string {
 	return strings.TrimSpace(word)
 }
 
-func (p *parser) parse() *expression {
+func (p *parser) parseExpression() *expression {
 	if p.depth++; p.depth > maxDepth {
 		return nil
 	}
@@ -83,7 +85,7 @@ func (p *parser) parse() *expression {
 		e.value = value
 	default:
 		for {
-			operand := p.parse()
+			operand := p.parseExpression()
 			if operand == nil {
 				return nil
 			}
@@ -102,8 +104,8 @@ func (p *parser) parse() *expression {
 	return e
 }
 
-// codes are the functions that are evaluated, with their number of operands; 0 for any.
-var codes = map[string]struct {
+// functionCodes are the functions that are evaluated, with their number of operands; 0 for any.
+var functionCodes = map[string]struct {
 	code, operands int
 	infix          string
 }{
@@ -122,19 +124,20 @@ func (e *expression) String() string {
 	var parts []string
 	for _, operand := range e.operands {
 		part := operand.String()
-		if len(operand.operands) > 1 && e.function != "Add" && codes[operand.function].infix != "" {
+		if len(operand.operands) > 1 && e.function != "Add" && functionCodes[operand.function].infix != "" {
 			part = "(" + part + ")"
 		}
 		parts = append(parts, part)
 	}
-	if infix := codes[e.function].infix; infix != "" {
+	if infix := functionCodes[e.function].infix; infix != "" {
 		return strings.ReplaceAll(strings.Join(parts, infix), "+ -", "- ")
 	}
 	return e.function + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// compile appends the expression's evaluation on a stack. It returns false if a function is unknown. Symbols that are not in numbers get a number.
-func (e *expression) compile(code []int64, numbers map[string]int64) ([]int64, bool) {
+// compileTo appends the expression's evaluation on a stack to code. It returns false if a function is unknown. Symbols that are not in
+// numbers get a number.
+func (e *expression) compileTo(code []int64, numbers map[string]int64) ([]int64, bool) {
 	switch e.function {
 	case "Symbol":
 		n, ok := numbers[e.symbol]
@@ -146,12 +149,12 @@ func (e *expression) compile(code []int64, numbers map[string]int64) ([]int64, b
 	case "Integer":
 		return append(code, dimNumber, e.value), true
 	}
-	c, ok := codes[e.function]
+	c, ok := functionCodes[e.function]
 	if !ok || len(e.operands) == 0 || c.operands != 0 && c.operands != len(e.operands) {
 		return code, false
 	}
 	for i, operand := range e.operands {
-		if code, ok = operand.compile(code, numbers); !ok {
+		if code, ok = operand.compileTo(code, numbers); !ok {
 			return code, false
 		}
 		if i > 0 {

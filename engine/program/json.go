@@ -25,22 +25,23 @@ type reader struct {
 	spend func(int64) error // charges memory to the budget of the file
 }
 
-func (r *reader) fail(format string, args ...any) {
+// setError records an error at the current byte, unless there is one already, and ends the reading.
+func (r *reader) setError(format string, args ...any) {
 	if r.err == nil {
 		r.err = status.Runtimef("%s: the file is damaged: record %.100q, byte %d: %s", r.op, r.name, r.at, fmt.Sprintf(format, args...))
 	}
 	r.at = len(r.data)
 }
 
-// charge charges n bytes to the budget, before they are allocated.
-func (r *reader) charge(n int64) {
+// spendBudget charges n bytes to the budget, before they are allocated.
+func (r *reader) spendBudget(n int64) {
 	if r.err == nil {
 		r.err = r.spend(n)
 	}
 }
 
-// peek returns the next byte that is not white space, 0 at the end.
-func (r *reader) peek() byte {
+// peekByte returns the next byte that is not white space, 0 at the end.
+func (r *reader) peekByte() byte {
 	for r.at < len(r.data) {
 		switch c := r.data[r.at]; c {
 		case ' ', '\t', '\n', '\r':
@@ -52,63 +53,63 @@ func (r *reader) peek() byte {
 	return 0
 }
 
-// take consumes the byte c, which must come next.
-func (r *reader) take(c byte) bool {
+// takeByte consumes the byte c, which must come next.
+func (r *reader) takeByte(c byte) bool {
 	if r.err != nil {
 		return false
 	}
-	if got := r.peek(); got != c {
-		r.fail("%q is expected, not %q", c, got)
+	if got := r.peekByte(); got != c {
+		r.setError("%q is expected, not %q", c, got)
 		return false
 	}
 	r.at++
 	return true
 }
 
-// sequence calls item for each item between two brackets.
-func (r *reader) sequence(left, right byte, item func()) {
-	if !r.take(left) {
+// readSequence calls item for each item between two brackets.
+func (r *reader) readSequence(left, right byte, item func()) {
+	if !r.takeByte(left) {
 		return
 	}
 	if r.depth++; r.depth > maxDepth {
-		r.fail("values are nested deeper than %d", maxDepth)
+		r.setError("values are nested deeper than %d", maxDepth)
 		return
 	}
-	if r.peek() == right {
+	if r.peekByte() == right {
 		r.at++
 		r.depth--
 		return
 	}
 	for r.err == nil {
 		item()
-		if r.err == nil && r.peek() == right {
+		if r.err == nil && r.peekByte() == right {
 			r.at++
 			r.depth--
 			return
 		}
-		r.take(',')
+		r.takeByte(',')
 	}
 }
 
-// array calls item for each item of an array; item reads it.
-func (r *reader) array(item func()) { r.sequence('[', ']', item) }
+// readArray calls item for each item of an array; item reads it.
+func (r *reader) readArray(item func()) { r.readSequence('[', ']', item) }
 
-// object calls member with each key of an object; member reads or skips the value.
-func (r *reader) object(member func(key string)) {
-	r.sequence('{', '}', func() {
-		key := r.text()
-		if r.take(':') {
+// readObject calls member with each key of an object; member reads or skips the value.
+func (r *reader) readObject(member func(key string)) {
+	r.readSequence('{', '}', func() {
+		key := r.readText()
+		if r.takeByte(':') {
 			member(string(key))
 		}
 	})
 }
 
-// literal consumes a word such as null if it comes next.
-func (r *reader) literal(word string) bool {
+// takeLiteral consumes a word such as null if it comes next, and reports whether it did.
+func (r *reader) takeLiteral(word string) bool {
 	if r.err != nil {
 		return false
 	}
-	r.peek()
+	r.peekByte()
 	if end := r.at + len(word); end <= len(r.data) && string(r.data[r.at:end]) == word {
 		r.at = end
 		return true
@@ -116,25 +117,25 @@ func (r *reader) literal(word string) bool {
 	return false
 }
 
-// null consumes a null if it comes next.
-func (r *reader) null() bool { return r.literal("null") }
+// takeNull consumes a null if it comes next, and reports whether it did.
+func (r *reader) takeNull() bool { return r.takeLiteral("null") }
 
-func (r *reader) boolean() bool {
-	if r.literal("true") {
+func (r *reader) readBool() bool {
+	if r.takeLiteral("true") {
 		return true
 	}
-	if !r.literal("false") {
-		r.fail("true or false is expected")
+	if !r.takeLiteral("false") {
+		r.setError("true or false is expected")
 	}
 	return false
 }
 
-// number consumes the characters of a number.
-func (r *reader) number() string {
+// readNumber consumes the characters of a number.
+func (r *reader) readNumber() string {
 	if r.err != nil {
 		return ""
 	}
-	r.peek()
+	r.peekByte()
 	start := r.at
 	for r.at < len(r.data) {
 		c := r.data[r.at]
@@ -144,70 +145,70 @@ func (r *reader) number() string {
 		r.at++
 	}
 	if r.at-start > 64 {
-		r.fail("a number has %d characters", r.at-start)
+		r.setError("a number has %d characters", r.at-start)
 		return ""
 	}
 	return string(r.data[start:r.at])
 }
 
-func (r *reader) integer() int64 {
-	text := r.number()
+func (r *reader) readInt() int64 {
+	text := r.readNumber()
 	if r.err != nil {
 		return 0
 	}
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		r.fail("%.40q is no integer of 64 bits", text)
+		r.setError("%.40q is no integer of 64 bits", text)
 	}
 	return i
 }
 
-// float reads a number. PyTorch writes infinities and NaN as strings, and Python's json as words.
-func (r *reader) float() float64 {
-	quoted := r.peek() == '"'
+// readFloat reads a number. PyTorch writes infinities and NaN as strings, and Python's json as words.
+func (r *reader) readFloat() float64 {
+	quoted := r.peekByte() == '"'
 	if quoted {
 		r.at++
 	}
 	var f float64
 	switch {
-	case r.literal("NaN"):
+	case r.takeLiteral("NaN"):
 		f = math.NaN()
-	case r.literal("Infinity"):
+	case r.takeLiteral("Infinity"):
 		f = math.Inf(1)
-	case r.literal("-Infinity"):
+	case r.takeLiteral("-Infinity"):
 		f = math.Inf(-1)
 	default:
-		text := r.number()
+		text := r.readNumber()
 		var err error
 		if f, err = strconv.ParseFloat(text, 64); err != nil && !math.IsInf(f, 0) {
-			r.fail("%.40q is no number", text)
+			r.setError("%.40q is no number", text)
 		}
 	}
 	if quoted {
-		r.take('"')
+		r.takeByte('"')
 	}
 	return f
 }
 
-// str reads a string.
-func (r *reader) str() string {
-	text := r.text()
-	r.charge(int64(len(text)) + 16)
+// readString reads a string.
+func (r *reader) readString() string {
+	text := r.readText()
+	r.spendBudget(int64(len(text)) + 16)
 	if r.err != nil {
 		return ""
 	}
 	for _, c := range text {
 		if c == 0 {
-			r.fail("a string has a NUL")
+			r.setError("a string has a NUL")
 			return ""
 		}
 	}
 	return string(text)
 }
 
-// text reads a string. The bytes are valid until the next call, in the record itself unless the string has escapes.
-func (r *reader) text() []byte {
-	if !r.take('"') {
+// readText reads a string. The bytes are valid until the next call, in the record itself unless the string has escapes.
+func (r *reader) readText() []byte {
+	if !r.takeByte('"') {
 		return nil
 	}
 	for i := r.at; i < len(r.data); i++ {
@@ -216,26 +217,26 @@ func (r *reader) text() []byte {
 			text := r.data[r.at:i]
 			r.at = i + 1
 			if !utf8.Valid(text) {
-				r.fail("a string is not UTF-8")
+				r.setError("a string is not UTF-8")
 			}
 			return text
 		case '\\':
-			return r.escaped(i)
+			return r.readEscaped(i)
 		}
 	}
-	r.fail("a string has no end")
+	r.setError("a string has no end")
 	return nil
 }
 
-// escaped reads the rest of a string that has its first escape at first.
-func (r *reader) escaped(first int) []byte {
+// readEscaped reads the rest of a string that has its first escape at first.
+func (r *reader) readEscaped(first int) []byte {
 	out := append([]byte(nil), r.data[r.at:first]...)
 	for i := first; i < len(r.data); i++ {
 		switch c := r.data[i]; c {
 		case '"':
 			r.at = i + 1
 			if !utf8.Valid(out) {
-				r.fail("a string is not UTF-8")
+				r.setError("a string is not UTF-8")
 			}
 			return out
 		case '\\':
@@ -256,30 +257,30 @@ func (r *reader) escaped(first int) []byte {
 			case '"', '\\', '/':
 				out = append(out, c)
 			case 'u':
-				unit, ok := r.unit(i + 1)
+				unit, ok := r.parseUnit(i + 1)
 				if i += 4; !ok {
-					r.fail("a string has an invalid escape")
+					r.setError("a string has an invalid escape")
 					return nil
 				}
-				if low, ok := r.unit(i + 3); utf16.IsSurrogate(unit) && ok && r.data[i+1] == '\\' && r.data[i+2] == 'u' {
+				if low, ok := r.parseUnit(i + 3); utf16.IsSurrogate(unit) && ok && r.data[i+1] == '\\' && r.data[i+2] == 'u' {
 					unit = utf16.DecodeRune(unit, low)
 					i += 6
 				}
 				out = utf8.AppendRune(out, unit)
 			default:
-				r.fail("a string has an invalid escape")
+				r.setError("a string has an invalid escape")
 				return nil
 			}
 		default:
 			out = append(out, c)
 		}
 	}
-	r.fail("a string has no end")
+	r.setError("a string has no end")
 	return nil
 }
 
-// unit reads the four hexadecimal digits at i.
-func (r *reader) unit(i int) (rune, bool) {
+// parseUnit parses the four hexadecimal digits at i, a UTF-16 code unit.
+func (r *reader) parseUnit(i int) (rune, bool) {
 	if i+4 > len(r.data) {
 		return 0, false
 	}
@@ -287,26 +288,26 @@ func (r *reader) unit(i int) (rune, bool) {
 	return rune(u), err == nil
 }
 
-// skip consumes the next value.
-func (r *reader) skip() {
-	switch r.peek() {
+// skipValue consumes the next value.
+func (r *reader) skipValue() {
+	switch r.peekByte() {
 	case '{':
-		r.object(func(string) { r.skip() })
+		r.readObject(func(string) { r.skipValue() })
 	case '[':
-		r.array(r.skip)
+		r.readArray(r.skipValue)
 	case '"':
-		r.text()
+		r.readText()
 	default:
-		if !r.null() && !r.literal("true") && !r.literal("false") && !r.literal("NaN") && !r.literal("Infinity") && !r.literal("-Infinity") && r.number() == "" {
-			r.fail("a value is expected")
+		if !r.takeNull() && !r.takeLiteral("true") && !r.takeLiteral("false") && !r.takeLiteral("NaN") && !r.takeLiteral("Infinity") && !r.takeLiteral("-Infinity") && r.readNumber() == "" {
+			r.setError("a value is expected")
 		}
 	}
 }
 
-// end checks that nothing follows the value.
-func (r *reader) end() error {
-	if r.err == nil && r.peek() != 0 {
-		r.fail("the text goes on after its end")
+// checkEnd checks that nothing follows the value.
+func (r *reader) checkEnd() error {
+	if r.err == nil && r.peekByte() != 0 {
+		r.setError("the text goes on after its end")
 	}
 	return r.err
 }

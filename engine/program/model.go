@@ -102,12 +102,12 @@ const (
 // readArg reads a union of one member, such as {"as_int": 1}.
 func (r *reader) readArg() (a arg) {
 	members := 0
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		members++
 		a = r.readMember(key)
 	})
 	if r.err == nil && members != 1 {
-		r.fail("an argument has %d types", members)
+		r.setError("an argument has %d types", members)
 	}
 	return a
 }
@@ -115,7 +115,7 @@ func (r *reader) readArg() (a arg) {
 func (r *reader) readMember(key string) (a arg) {
 	switch key {
 	case "as_none":
-		r.skip()
+		r.skipValue()
 	case "as_tensor", "as_custom_obj", "as_token":
 		a = arg{kind: argValue, text: r.readName()}
 		if key == "as_custom_obj" {
@@ -124,33 +124,33 @@ func (r *reader) readMember(key string) (a arg) {
 	case "as_optional_tensor":
 		return r.readArg()
 	case "as_name":
-		return arg{kind: argValue, text: r.str()}
+		return arg{kind: argValue, text: r.readString()}
 	case "as_int":
-		return arg{kind: argInt, i: r.integer()}
+		return arg{kind: argInt, i: r.readInt()}
 	case "as_float":
-		return arg{kind: argFloat, i: bits(r.float())}
+		return arg{kind: argFloat, i: floatBits(r.readFloat())}
 	case "as_bool":
-		return arg{kind: argBool, i: number(r.boolean())}
+		return arg{kind: argBool, i: boolToInt(r.readBool())}
 	case "as_string":
-		return arg{kind: argString, text: r.str()}
+		return arg{kind: argString, text: r.readString()}
 	case "as_scalar_type":
-		return arg{kind: argDType, i: r.integer()}
+		return arg{kind: argDType, i: r.readInt()}
 	case "as_memory_format":
-		return arg{kind: argFormat, i: r.integer()}
+		return arg{kind: argFormat, i: r.readInt()}
 	case "as_layout":
-		return arg{kind: argLayout, i: r.integer()}
+		return arg{kind: argLayout, i: r.readInt()}
 	case "as_device":
 		return r.readDevice()
 	case "as_complex":
 		a.kind = argComplex
-		r.object(func(part string) {
+		r.readObject(func(part string) {
 			switch part {
 			case "real":
-				a.i = bits(r.float())
+				a.i = floatBits(r.readFloat())
 			case "imag":
-				a.im = bits(r.float())
+				a.im = floatBits(r.readFloat())
 			default:
-				r.skip()
+				r.skipValue()
 			}
 		})
 	case "as_sym_int", "as_sym_float", "as_sym_bool":
@@ -163,16 +163,16 @@ func (r *reader) readMember(key string) (a arg) {
 		a.items = r.readItems(r.readArg)
 	case "as_ints":
 		a.kind = argInts
-		a.ints = r.readInts(r.integer)
+		a.ints = r.readInts(r.readInt)
 	case "as_floats":
 		a.kind = argFloats
-		a.ints = r.readInts(func() int64 { return bits(r.float()) })
+		a.ints = r.readInts(func() int64 { return floatBits(r.readFloat()) })
 	case "as_bools":
 		a.kind = argBools
-		a.ints = r.readInts(func() int64 { return number(r.boolean()) })
+		a.ints = r.readInts(func() int64 { return boolToInt(r.readBool()) })
 	case "as_strings":
 		a.kind = argStrings
-		a.items = r.readItems(func() arg { return arg{kind: argString, text: r.str()} })
+		a.items = r.readItems(func() arg { return arg{kind: argString, text: r.readString()} })
 	case "as_sym_ints":
 		a.kind = argSymInts
 		a.items = r.readItems(r.readArg)
@@ -184,34 +184,34 @@ func (r *reader) readMember(key string) (a arg) {
 		a.items = r.readItems(r.readArg)
 	case "as_graph":
 		a.kind = argGraph
-		r.object(func(key string) {
+		r.readObject(func(key string) {
 			if key == "graph" {
 				a.graph = r.readGraph()
 			} else {
-				r.skip()
+				r.skipValue()
 			}
 		})
 		if r.err == nil && a.graph == nil {
-			r.fail("a graph is missing")
+			r.setError("a graph is missing")
 		}
 	default:
-		r.skip()
-		a = arg{kind: argOther, text: clip(key)}
+		r.skipValue()
+		a = arg{kind: argOther, text: clipName(key)}
 	}
 	return a
 }
 
 func (r *reader) readItems(item func() arg) (items []arg) {
-	r.array(func() {
-		r.charge(argCost)
+	r.readArray(func() {
+		r.spendBudget(argCost)
 		items = append(items, item())
 	})
 	return items
 }
 
 func (r *reader) readInts(item func() int64) (ints []int64) {
-	r.array(func() {
-		r.charge(16)
+	r.readArray(func() {
+		r.spendBudget(16)
 		ints = append(ints, item())
 	})
 	return ints
@@ -219,29 +219,29 @@ func (r *reader) readInts(item func() int64) (ints []int64) {
 
 // readName reads {"name": ...}.
 func (r *reader) readName() (name string) {
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		if key == "name" {
-			name = r.str()
+			name = r.readString()
 		} else {
-			r.skip()
+			r.skipValue()
 		}
 	})
 	if r.err == nil && name == "" {
-		r.fail("a value has no name")
+		r.setError("a value has no name")
 	}
 	return name
 }
 
 func (r *reader) readDevice() arg {
 	a := arg{kind: argDevice, im: -1}
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch {
 		case key == "type":
-			a.text = r.str()
-		case key == "index" && !r.null():
-			a.im = r.integer()
+			a.text = r.readString()
+		case key == "index" && !r.takeNull():
+			a.im = r.readInt()
 		case key != "index":
-			r.skip()
+			r.skipValue()
 		}
 	})
 	return a
@@ -249,80 +249,80 @@ func (r *reader) readDevice() arg {
 
 func (r *reader) readGraph() *graph {
 	g := &graph{metas: map[string]*meta{}}
-	r.charge(nodeCost)
-	r.object(func(key string) {
+	r.spendBudget(nodeCost)
+	r.readObject(func(key string) {
 		switch key {
 		case "inputs":
 			g.inputs = r.readItems(r.readArg)
 		case "outputs":
 			g.outputs = r.readItems(r.readArg)
 		case "nodes":
-			r.array(func() {
-				r.charge(nodeCost)
+			r.readArray(func() {
+				r.spendBudget(nodeCost)
 				g.nodes = append(g.nodes, r.readNode())
 			})
 		case "tensor_values":
-			r.object(func(name string) {
-				r.charge(metaCost + int64(len(name)))
+			r.readObject(func(name string) {
+				r.spendBudget(metaCost + int64(len(name)))
 				g.metas[name] = r.readMeta()
 			})
 		default:
-			r.skip()
+			r.skipValue()
 		}
 	})
 	return g
 }
 
 func (r *reader) readNode() (n node) {
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch {
 		case key == "target":
-			n.target = r.str()
-		case key == "name" && !r.null():
-			n.name = r.str()
+			n.target = r.readString()
+		case key == "name" && !r.takeNull():
+			n.name = r.readString()
 		case key == "inputs":
-			r.array(func() {
-				r.charge(argCost)
+			r.readArray(func() {
+				r.spendBudget(argCost)
 				n.args = append(n.args, r.readNamedArg())
 			})
 		case key == "outputs":
 			n.results = r.readItems(r.readArg)
 		case key != "name":
-			r.skip()
+			r.skipValue()
 		}
 	})
 	if r.err == nil && n.target == "" {
-		r.fail("a node has no target")
+		r.setError("a node has no target")
 	}
 	return n
 }
 
 func (r *reader) readNamedArg() (a namedArg) {
 	found := false
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch {
 		case key == "name":
-			a.name = r.str()
+			a.name = r.readString()
 		case key == "arg":
 			a.arg, found = r.readArg(), true
-		case key == "kind" && !r.null():
-			a.keyword = r.integer() == 2
+		case key == "kind" && !r.takeNull():
+			a.keyword = r.readInt() == 2
 		case key != "kind":
-			r.skip()
+			r.skipValue()
 		}
 	})
 	if r.err == nil && !found {
-		r.fail("an argument has no value")
+		r.setError("an argument has no value")
 	}
 	return a
 }
 
 func (r *reader) readMeta() *meta {
 	m := &meta{}
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch key {
 		case "dtype":
-			m.dtype = r.integer()
+			m.dtype = r.readInt()
 		case "sizes":
 			m.sizes = r.readSizes()
 		case "strides":
@@ -330,11 +330,11 @@ func (r *reader) readMeta() *meta {
 		case "storage_offset":
 			m.offset = r.readSize()
 		case "layout":
-			m.layout = r.integer()
+			m.layout = r.readInt()
 		case "device":
 			m.device = r.readDevice().text
 		default:
-			r.skip()
+			r.skipValue()
 		}
 	})
 	return m
@@ -342,28 +342,28 @@ func (r *reader) readMeta() *meta {
 
 func (r *reader) readSizes() []size {
 	sizes := []size{}
-	r.array(func() {
-		r.charge(32)
+	r.readArray(func() {
+		r.spendBudget(32)
 		sizes = append(sizes, r.readSize())
 	})
 	return sizes
 }
 
 func (r *reader) readSize() (s size) {
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch key {
 		case "as_int":
-			s.n = r.integer()
+			s.n = r.readInt()
 		case "as_expr":
-			r.object(func(key string) {
+			r.readObject(func(key string) {
 				if key == "expr_str" {
-					s.expr = r.str()
+					s.expr = r.readString()
 				} else {
-					r.skip()
+					r.skipValue()
 				}
 			})
 		default:
-			r.skip()
+			r.skipValue()
 		}
 	})
 	return s
@@ -371,12 +371,12 @@ func (r *reader) readSize() (s size) {
 
 // readSpecs reads the specs of inputs or outputs.
 func (r *reader) readSpecs() (specs []spec) {
-	r.array(func() {
-		r.charge(argCost + 64)
+	r.readArray(func() {
+		r.spendBudget(argCost + 64)
 		s := spec{}
-		r.object(func(kind string) {
+		r.readObject(func(kind string) {
 			s.kind = kind
-			r.object(func(key string) {
+			r.readObject(func(key string) {
 				switch key {
 				case "arg":
 					if kind == "user_input" || kind == "user_output" {
@@ -387,9 +387,9 @@ func (r *reader) readSpecs() (specs []spec) {
 				case "value":
 					s.arg = r.readArg()
 				case "name", "parameter_name", "buffer_name", "tensor_constant_name", "user_input_name":
-					s.target = r.str()
+					s.target = r.readString()
 				default:
-					r.skip()
+					r.skipValue()
 				}
 			})
 		})
@@ -401,50 +401,50 @@ func (r *reader) readSpecs() (specs []spec) {
 // readModel reads a whole text.
 func (r *reader) readModel() *model {
 	m := &model{ranges: map[string]bounds{}}
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch key {
 		case "graph_module":
-			r.object(func(key string) {
+			r.readObject(func(key string) {
 				switch key {
 				case "graph":
 					m.graph = r.readGraph()
 				case "signature":
-					r.object(func(key string) {
+					r.readObject(func(key string) {
 						switch key {
 						case "input_specs":
 							m.inputs = r.readSpecs()
 						case "output_specs":
 							m.outputs = r.readSpecs()
 						default:
-							r.skip()
+							r.skipValue()
 						}
 					})
 				case "module_call_graph":
-					r.array(func() { r.readCall(m) })
+					r.readArray(func() { r.readCall(m) })
 				default:
-					r.skip()
+					r.skipValue()
 				}
 			})
 		case "range_constraints":
-			r.object(func(name string) {
-				r.charge(metaCost)
+			r.readObject(func(name string) {
+				r.spendBudget(metaCost)
 				m.ranges[name] = r.readBounds()
 			})
 		case "schema_version":
-			r.object(func(key string) {
+			r.readObject(func(key string) {
 				switch key {
 				case "major":
-					m.major = r.integer()
+					m.major = r.readInt()
 				case "minor":
-					m.minor = r.integer()
+					m.minor = r.readInt()
 				default:
-					r.skip()
+					r.skipValue()
 				}
 			})
 		case "torch_version":
-			m.producer = r.str()
+			m.producer = r.readString()
 		default:
-			r.skip()
+			r.skipValue()
 		}
 	})
 	return m
@@ -452,14 +452,14 @@ func (r *reader) readModel() *model {
 
 func (r *reader) readBounds() bounds {
 	b := bounds{minInt, maxInt}
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch {
-		case key == "min_val" && !r.null():
-			b.low = r.integer()
-		case key == "max_val" && !r.null():
-			b.high = r.integer()
+		case key == "min_val" && !r.takeNull():
+			b.low = r.readInt()
+		case key == "max_val" && !r.takeNull():
+			b.high = r.readInt()
 		case key != "min_val" && key != "max_val":
-			r.skip()
+			r.skipValue()
 		}
 	})
 	return b
@@ -469,25 +469,25 @@ func (r *reader) readBounds() bounds {
 func (r *reader) readCall(m *model) {
 	var name, in, out string
 	var names []string
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		switch {
 		case key == "fqn":
-			name = r.str()
-		case key == "signature" && !r.null():
-			r.object(func(key string) {
+			name = r.readString()
+		case key == "signature" && !r.takeNull():
+			r.readObject(func(key string) {
 				switch {
 				case key == "in_spec":
-					in = r.str()
+					in = r.readString()
 				case key == "out_spec":
-					out = r.str()
-				case key == "forward_arg_names" && !r.null():
-					r.array(func() { names = append(names, r.str()) })
+					out = r.readString()
+				case key == "forward_arg_names" && !r.takeNull():
+					r.readArray(func() { names = append(names, r.readString()) })
 				case key != "forward_arg_names":
-					r.skip()
+					r.skipValue()
 				}
 			})
 		case key != "signature":
-			r.skip()
+			r.skipValue()
 		}
 	})
 	if name == "" && in != "" {

@@ -18,8 +18,8 @@ const (
 	dimNumber, dimSymbol, dimOperator = C.LT_DIM_NUMBER, C.LT_DIM_SYMBOL, C.LT_DIM_OPERATOR
 )
 
-// symbolic are the functions of Python that compute numbers, by their names without the module.
-var symbolic = map[string]struct{ code, operands int }{
+// symbolicFunctions are the functions of Python that compute numbers, by their names without the module.
+var symbolicFunctions = map[string]struct{ code, operands int }{
 	"add": {C.LT_SYM_ADD, 2}, "sub": {C.LT_SYM_SUB, 2}, "mul": {C.LT_SYM_MUL, 2}, "floordiv": {C.LT_SYM_FLOORDIV, 2}, "mod": {C.LT_SYM_MOD, 2},
 	"truediv": {C.LT_SYM_TRUEDIV, 2}, "pow": {C.LT_SYM_POW, 2}, "eq": {C.LT_SYM_EQ, 2}, "ne": {C.LT_SYM_NE, 2}, "lt": {C.LT_SYM_LT, 2},
 	"le": {C.LT_SYM_LE, 2}, "gt": {C.LT_SYM_GT, 2}, "ge": {C.LT_SYM_GE, 2}, "and_": {C.LT_SYM_AND, 2}, "or_": {C.LT_SYM_OR, 2},
@@ -30,8 +30,8 @@ var symbolic = map[string]struct{ code, operands int }{
 	"trunc": {C.LT_SYM_TRUNC, 1}, "round": {C.LT_SYM_ROUND, 1}, "sym_ite": {C.LT_SYM_ITE, 3}, "sym_sum": {C.LT_SYM_SUM, 1},
 }
 
-// queries are the operators of ATen with numbers as results, or that check numbers.
-var queries = map[string]struct{ code, operands int }{
+// numberOperators are the operators of ATen that return or check numbers.
+var numberOperators = map[string]struct{ code, operands int }{
 	"aten.sym_size.int": {C.LT_SYM_SIZE, 2}, "aten.sym_stride.int": {C.LT_SYM_STRIDE, 2}, "aten.sym_numel.default": {C.LT_SYM_NUMEL, 1},
 	"aten.sym_storage_offset.default": {C.LT_SYM_OFFSET, 1}, "aten.item.default": {C.LT_SYM_ITEM, 1},
 	"aten._local_scalar_dense.default": {C.LT_SYM_ITEM, 1}, "aten._assert_scalar.default": {C.LT_SYM_ASSERT, 2},
@@ -75,60 +75,60 @@ type planner struct {
 	err    error
 }
 
-func (p *planner) fail(format string, args ...any) {
+func (p *planner) setError(format string, args ...any) {
 	if p.err == nil {
 		p.err = status.Runtimef("%s: the graph is invalid: "+format, append([]any{p.op}, args...)...)
 	}
 }
 
-func (p *planner) charge(n int) {
+func (p *planner) spendBudget(n int) {
 	if p.err == nil {
 		p.err = p.spend(int64(n))
 	}
 }
 
-// offset returns that of a text.
-func (p *planner) offset(text string) int64 {
+// textOffset returns the offset of a string in text, which is added on first use.
+func (p *planner) textOffset(text string) int64 {
 	if at, ok := p.seen[text]; ok {
 		return at
 	}
 	at := int64(len(p.text))
-	p.charge(3*len(text) + 64)
+	p.spendBudget(3*len(text) + 64)
 	p.text = append(append(p.text, text...), 0)
 	p.seen[text] = at
 	return at
 }
 
-// define returns the number of a new value of the graph.
-func (p *planner) define(s scope, name string) int64 {
+// defineValue returns the number of a new value of the graph.
+func (p *planner) defineValue(s scope, name string) int64 {
 	if _, ok := s[name]; ok {
-		p.fail("the value %.100q is defined twice", name)
+		p.setError("the value %.100q is defined twice", name)
 	}
-	p.charge(64)
+	p.spendBudget(64)
 	n := p.values
 	s[name] = n
 	p.values++
 	return n
 }
 
-// find returns the number of a value that a node uses.
-func (p *planner) find(s scope, name string, st *step) int64 {
+// findValue returns the number of a value that a node uses.
+func (p *planner) findValue(s scope, name string, st *step) int64 {
 	n, ok := s[name]
 	if !ok {
-		p.fail("node %.100q uses the value %.100q, which is not defined before it", st.name, name)
+		p.setError("node %.100q uses the value %.100q, which is not defined before it", st.name, name)
 	}
 	st.uses = append(st.uses, n)
 	return n
 }
 
-// arg appends the words of an argument.
-func (p *planner) arg(s scope, a *arg, st *step) {
+// appendArg appends the words of an argument.
+func (p *planner) appendArg(s scope, a *arg, st *step) {
 	words := st.words
 	switch a.kind {
 	case argNone:
 		words = append(words, C.LT_ARG_NONE)
 	case argValue:
-		words = append(words, C.LT_ARG_VALUE, p.find(s, a.text, st))
+		words = append(words, C.LT_ARG_VALUE, p.findValue(s, a.text, st))
 	case argInt:
 		words = append(words, C.LT_ARG_INT, a.i)
 	case argFloat:
@@ -138,23 +138,23 @@ func (p *planner) arg(s scope, a *arg, st *step) {
 	case argComplex:
 		words = append(words, C.LT_ARG_COMPLEX, a.i, a.im)
 	case argString:
-		words = append(words, C.LT_ARG_STRING, p.offset(a.text))
+		words = append(words, C.LT_ARG_STRING, p.textOffset(a.text))
 	case argDType:
-		words = append(words, C.LT_ARG_DTYPE, int64(p.dtype(a.i)))
+		words = append(words, C.LT_ARG_DTYPE, int64(p.lookupDType(a.i)))
 	case argLayout:
 		layout, ok := fileLayouts[a.i]
 		if !ok {
-			p.fail("node %.100q has the unknown layout %d", st.name, a.i)
+			p.setError("node %.100q has the unknown layout %d", st.name, a.i)
 		}
 		words = append(words, C.LT_ARG_LAYOUT, int64(layout))
 	case argFormat:
 		format, ok := formats[a.i]
 		if !ok {
-			p.fail("node %.100q has the unknown memory format %d", st.name, a.i)
+			p.setError("node %.100q has the unknown memory format %d", st.name, a.i)
 		}
 		words = append(words, C.LT_ARG_FORMAT, int64(format))
 	case argDevice:
-		words = append(words, C.LT_ARG_STRING, p.offset(deviceName(a)))
+		words = append(words, C.LT_ARG_STRING, p.textOffset(deviceName(a)))
 	case argInts, argFloats, argBools:
 		kind := map[int]int64{argInts: C.LT_ARG_INTS, argFloats: C.LT_ARG_FLOATS, argBools: C.LT_ARG_BOOLS}[a.kind]
 		words = append(append(words, kind, int64(len(a.ints))), a.ints...)
@@ -163,40 +163,40 @@ func (p *planner) arg(s scope, a *arg, st *step) {
 		for i := range a.items {
 			switch item := &a.items[i]; item.kind {
 			case argValue:
-				words = append(words, p.find(s, item.text, st))
+				words = append(words, p.findValue(s, item.text, st))
 			case argNone:
 				words = append(words, -1)
 			default:
-				p.fail("node %.100q has a list of tensors with something else", st.name)
+				p.setError("node %.100q has a list of tensors with something else", st.name)
 			}
 		}
 	case argStrings:
 		words = append(words, C.LT_ARG_STRINGS, int64(len(a.items)))
 		for i := range a.items {
-			words = append(words, p.offset(a.items[i].text))
+			words = append(words, p.textOffset(a.items[i].text))
 		}
 	case argSymInts, argSymFloats, argSymBools:
 		kind := map[int]int64{argSymInts: C.LT_ARG_SYM_INTS, argSymFloats: C.LT_ARG_SYM_FLOATS, argSymBools: C.LT_ARG_SYM_BOOLS}[a.kind]
 		st.words = append(words, kind, int64(len(a.items)))
 		for i := range a.items {
 			if k := a.items[i].kind; k != argValue && k != argInt && k != argFloat && k != argBool {
-				p.fail("node %.100q has a list of numbers with something else", st.name)
+				p.setError("node %.100q has a list of numbers with something else", st.name)
 			}
-			p.arg(s, &a.items[i], st)
+			p.appendArg(s, &a.items[i], st)
 		}
 		return
 	case argGraph:
-		p.fail("node %.100q has a graph as an argument of an operator", st.name)
+		p.setError("node %.100q has a graph as an argument of an operator", st.name)
 	default:
-		p.fail("node %.100q has an argument of the type %.100q, which is not supported", st.name, a.text)
+		p.setError("node %.100q has an argument of the type %.100q, which is not supported", st.name, a.text)
 	}
 	st.words = words
 }
 
-func (p *planner) dtype(n int64) dtype.DType {
+func (p *planner) lookupDType(n int64) dtype.DType {
 	d, ok := dtypes[n]
 	if !ok {
-		p.fail("the dtype %d is unknown", n)
+		p.setError("the dtype %d is unknown", n)
 	}
 	return d
 }
@@ -208,11 +208,11 @@ func deviceName(a *arg) string {
 	return status.Textf("%s:%d", a.text, a.im)
 }
 
-// result appends where a result is stored.
-func (p *planner) result(s scope, a *arg, st *step) {
+// appendResult appends where a result is stored.
+func (p *planner) appendResult(s scope, a *arg, st *step) {
 	switch a.kind {
 	case argValue:
-		n := p.define(s, a.text)
+		n := p.defineValue(s, a.text)
 		st.uses = append(st.uses, n)
 		st.words = append(st.words, C.LT_ARG_VALUE, n)
 	case argTensors:
@@ -222,19 +222,19 @@ func (p *planner) result(s scope, a *arg, st *step) {
 				st.words = append(st.words, -1)
 				continue
 			}
-			n := p.define(s, a.items[i].text)
+			n := p.defineValue(s, a.items[i].text)
 			st.uses = append(st.uses, n)
 			st.words = append(st.words, n)
 		}
 	case argNone, argInt, argFloat, argBool: // numbers that are known; nothing refers to them
 		st.words = append(st.words, C.LT_ARG_NONE)
 	default:
-		p.fail("node %.100q has a result of the type %.100q, which is not supported", st.name, a.text)
+		p.setError("node %.100q has a result of the type %.100q, which is not supported", st.name, a.text)
 	}
 }
 
-// single returns the results one by one, also those of lists.
-func single(results []arg) (names []arg) {
+// flattenResults returns the results one by one, also those of lists.
+func flattenResults(results []arg) (names []arg) {
 	for _, r := range results {
 		if r.kind == argTensors {
 			names = append(names, r.items...)
@@ -245,27 +245,27 @@ func single(results []arg) (names []arg) {
 	return names
 }
 
-// block makes the words of a graph whose inputs are in the scope, with outputs.
-func (p *planner) block(g *graph, s scope, outputs []arg) []int64 {
+// planBlock returns the words of a graph whose inputs are in the scope, with outputs.
+func (p *planner) planBlock(g *graph, s scope, outputs []arg) []int64 {
 	first := p.values
 	var all []*step
-	p.nodes(g, s, &all)
+	p.planNodes(g, s, &all)
 	outs := &step{name: "output", words: []int64{int64(len(outputs))}}
 	for i := range outputs {
-		p.arg(s, &outputs[i], outs)
+		p.appendArg(s, &outputs[i], outs)
 	}
 	if p.err != nil {
 		return nil
 	}
-	return p.finish(all, first, outs)
+	return p.finishBlock(all, first, outs)
 }
 
-// nodes appends the steps of a graph's nodes.
-func (p *planner) nodes(g *graph, s scope, all *[]*step) {
+// planNodes appends the steps of a graph's nodes.
+func (p *planner) planNodes(g *graph, s scope, all *[]*step) {
 	for i := range g.nodes {
-		if n := &g.nodes[i]; !p.inline(n, s, all) {
-			p.charge(200 + 32*len(n.args))
-			*all = append(*all, p.node(n, s))
+		if n := &g.nodes[i]; !p.inlineGraph(n, s, all) {
+			p.spendBudget(200 + 32*len(n.args))
+			*all = append(*all, p.planNode(n, s))
 		}
 		if p.err != nil {
 			return
@@ -273,14 +273,14 @@ func (p *planner) nodes(g *graph, s scope, all *[]*step) {
 	}
 }
 
-// finish computes the last uses of the values of a block, which are those from first on, and returns the block's words.
-func (p *planner) finish(all []*step, first int64, outs *step) []int64 {
+// finishBlock computes the last uses of the values of a block, which are those from first on, and returns the block's words.
+func (p *planner) finishBlock(all []*step, first int64, outs *step) []int64 {
 	kept := map[int64]bool{}
 	for _, n := range outs.uses {
 		kept[n] = true
 	}
 	last := make([]int32, p.values-first)
-	p.charge(4 * len(last))
+	p.spendBudget(4 * len(last))
 	for i, st := range all {
 		for _, n := range st.uses {
 			if n >= first {
@@ -296,14 +296,14 @@ func (p *planner) finish(all []*step, first int64, outs *step) []int64 {
 	}
 	words := []int64{first, p.values, int64(len(all))}
 	for _, st := range all {
-		words = append(words, st.kind, p.offset(st.name), int64(len(st.freed)))
+		words = append(words, st.kind, p.textOffset(st.name), int64(len(st.freed)))
 		words = append(append(words, st.freed...), st.words...)
 	}
-	p.charge(16 * len(words))
+	p.spendBudget(16 * len(words))
 	return append(words, outs.words...)
 }
 
-func (p *planner) node(n *node, s scope) *step {
+func (p *planner) planNode(n *node, s scope) *step {
 	st := &step{kind: C.LT_STEP_CALL, name: n.name}
 	if st.name == "" {
 		st.name = n.target
@@ -311,94 +311,94 @@ func (p *planner) node(n *node, s scope) *step {
 	short, isOperator := strings.CutPrefix(n.target, "torch.ops.")
 	if !isOperator {
 		function := n.target[strings.LastIndexByte(n.target, '.')+1:]
-		known, ok := symbolic[function]
+		known, ok := symbolicFunctions[function]
 		if !ok {
-			p.fail("node %.100q calls %.100q, which is no operator", st.name, n.target)
+			p.setError("node %.100q calls %.100q, which is no operator", st.name, n.target)
 			return st
 		}
-		p.numbers(n, s, st, known.code, known.operands)
+		p.planNumbers(n, s, st, known.code, known.operands)
 		return st
 	}
-	if known, ok := queries[short]; ok {
-		p.numbers(n, s, st, known.code, known.operands)
+	if known, ok := numberOperators[short]; ok {
+		p.planNumbers(n, s, st, known.code, known.operands)
 		return st
 	}
 	switch short {
 	case "higher_order.cond":
-		p.cond(n, s, st)
+		p.planCond(n, s, st)
 		return st
 	case "higher_order.while_loop":
-		p.while(n, s, st)
+		p.planWhile(n, s, st)
 		return st
 	}
 	// aten.add.Tensor is aten::add.Tensor
 	namespace, name, _ := strings.Cut(short, ".")
 	if !strings.Contains(name, ".") {
-		p.fail("node %.100q calls %.100q, which has no overload", st.name, n.target)
+		p.setError("node %.100q calls %.100q, which has no overload", st.name, n.target)
 	}
-	st.words = append(st.words, p.offset(namespace+"::"+name), int64(len(n.args)))
+	st.words = append(st.words, p.textOffset(namespace+"::"+name), int64(len(n.args)))
 	for i := range n.args {
 		a := &n.args[i]
 		keyword := int64(-1)
 		if a.name != "" {
-			keyword = p.offset(a.name)
+			keyword = p.textOffset(a.name)
 		} else if a.keyword {
-			p.fail("node %.100q has a keyword argument without a name", st.name)
+			p.setError("node %.100q has a keyword argument without a name", st.name)
 		}
 		st.words = append(st.words, keyword)
-		p.arg(s, &a.arg, st)
+		p.appendArg(s, &a.arg, st)
 	}
 	st.words = append(st.words, int64(len(n.results)))
 	for i := range n.results {
-		p.result(s, &n.results[i], st)
+		p.appendResult(s, &n.results[i], st)
 	}
 	return st
 }
 
-// orders are the names of the arguments of operators that are numbers here.
-var orders = map[int][]string{
+// argumentOrders are the argument names of the operators that are computed as numbers.
+var argumentOrders = map[int][]string{
 	C.LT_SYM_CONSTRAIN:   {"size", "min", "max"},
 	C.LT_SYM_ASSERT_META: {"a", "size", "stride", "dtype", "device", "layout"},
 	C.LT_SYM_SIZE:        {"self", "dim"}, C.LT_SYM_STRIDE: {"self", "dim"},
 	C.LT_SYM_ASSERT: {"self", "assert_msg"},
 }
 
-// numbers makes a step of arithmetic on numbers.
-func (p *planner) numbers(n *node, s scope, st *step, code, operands int) {
+// planNumbers plans a step of arithmetic on numbers.
+func (p *planner) planNumbers(n *node, s scope, st *step, code, operands int) {
 	st.kind = C.LT_STEP_SYM
 	args := make([]arg, operands)
 	for i := range n.args {
 		at := i
-		for k, name := range orders[code] {
+		for k, name := range argumentOrders[code] {
 			if name == n.args[i].name {
 				at = k
 			}
 		}
 		if at >= operands {
-			p.fail("node %.100q has %d arguments; %.100q takes %d", st.name, len(n.args), n.target, operands)
+			p.setError("node %.100q has %d arguments; %.100q takes %d", st.name, len(n.args), n.target, operands)
 			return
 		}
 		args[at] = n.args[i].arg
 	}
 	st.words = append(st.words, int64(code), int64(operands))
 	for i := range args {
-		p.arg(s, &args[i], st)
+		p.appendArg(s, &args[i], st)
 	}
 	out := int64(-1)
-	if results := single(n.results); len(results) > 1 {
-		p.fail("node %.100q has %d results", st.name, len(results))
+	if results := flattenResults(n.results); len(results) > 1 {
+		p.setError("node %.100q has %d results", st.name, len(results))
 	} else if len(results) == 1 && results[0].kind == argValue {
-		out = p.define(s, results[0].text)
+		out = p.defineValue(s, results[0].text)
 		st.uses = append(st.uses, out)
 	}
 	st.words = append(st.words, out)
 }
 
-// bind makes the scope of a graph that is an argument: its inputs are the values of args.
-func (p *planner) bind(n *node, g *graph, args []arg, s scope) scope {
+// bindInputs returns the scope of a graph that is an argument: its inputs are the values of args.
+func (p *planner) bindInputs(n *node, g *graph, args []arg, s scope) scope {
 	inner := scope{}
 	if len(g.inputs) != len(args) {
-		p.fail("node %.100q calls a graph of %d inputs with %d arguments", n.name, len(g.inputs), len(args))
+		p.setError("node %.100q calls a graph of %d inputs with %d arguments", n.name, len(g.inputs), len(args))
 		return inner
 	}
 	for i := range args {
@@ -407,11 +407,11 @@ func (p *planner) bind(n *node, g *graph, args []arg, s scope) scope {
 		}
 		outer, ok := s[args[i].text]
 		if args[i].kind != argValue || !ok {
-			p.fail("node %.100q: argument %d of its graph is no value", n.name, i)
+			p.setError("node %.100q: argument %d of its graph is no value", n.name, i)
 			return inner
 		}
 		if _, twice := inner[g.inputs[i].text]; twice {
-			p.fail("node %.100q: its graph has two inputs %.100q", n.name, g.inputs[i].text)
+			p.setError("node %.100q: its graph has two inputs %.100q", n.name, g.inputs[i].text)
 		}
 		inner[g.inputs[i].text] = outer
 	}
@@ -431,8 +431,8 @@ func operandsOf(args []namedArg) (all []arg) {
 	return all
 }
 
-// use notes that a step uses values of outer blocks.
-func (st *step) use(args []arg, s scope) {
+// useValues records that a step uses values of outer blocks.
+func (st *step) useValues(args []arg, s scope) {
 	for _, a := range args {
 		if n, ok := s[a.text]; ok && a.kind == argValue {
 			st.uses = append(st.uses, n)
@@ -443,14 +443,14 @@ func (st *step) use(args []arg, s scope) {
 // graphOf returns argument i of a node, which must be a graph.
 func (p *planner) graphOf(n *node, i int) *graph {
 	if i >= len(n.args) || n.args[i].kind != argGraph {
-		p.fail("node %.100q has no graph as argument %d", n.name, i)
+		p.setError("node %.100q has no graph as argument %d", n.name, i)
 		return &graph{}
 	}
 	return n.args[i].graph
 }
 
-// inline appends the nodes of a graph that is called as it is: it reports whether the node is such a call.
-func (p *planner) inline(n *node, s scope, all *[]*step) bool {
+// inlineGraph appends the nodes of a graph that a node calls without changes, and reports whether the node is such a call.
+func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 	var at int
 	switch n.target {
 	case "torch.ops.higher_order.wrap_with_set_grad_enabled":
@@ -458,7 +458,7 @@ func (p *planner) inline(n *node, s scope, all *[]*step) bool {
 	case "torch.ops.higher_order.wrap_with_autocast":
 		at = 4
 		if len(n.args) > 2 && (n.args[2].kind != argBool || n.args[2].i != 0) {
-			p.fail("node %.100q enables autocast, which is not supported", n.name)
+			p.setError("node %.100q enables autocast, which is not supported", n.name)
 		}
 	default:
 		return false
@@ -467,19 +467,19 @@ func (p *planner) inline(n *node, s scope, all *[]*step) bool {
 	if p.err != nil {
 		return true
 	}
-	inner := p.bind(n, g, operandsOf(n.args[at+1:]), s)
-	p.nodes(g, inner, all)
-	results := single(n.results)
+	inner := p.bindInputs(n, g, operandsOf(n.args[at+1:]), s)
+	p.planNodes(g, inner, all)
+	results := flattenResults(n.results)
 	if len(results) != len(g.outputs) {
-		p.fail("node %.100q has %d results, and its graph %d outputs", n.name, len(results), len(g.outputs))
+		p.setError("node %.100q has %d results, and its graph %d outputs", n.name, len(results), len(g.outputs))
 		return true
 	}
 	for i, r := range results {
 		found, ok := inner[g.outputs[i].text]
 		if r.kind != argValue || g.outputs[i].kind != argValue || !ok {
-			p.fail("node %.100q: output %d of its graph is no value", n.name, i)
+			p.setError("node %.100q: output %d of its graph is no value", n.name, i)
 		} else if _, twice := s[r.text]; twice {
-			p.fail("the value %.100q is defined twice", r.text)
+			p.setError("the value %.100q is defined twice", r.text)
 		} else {
 			s[r.text] = found
 		}
@@ -487,75 +487,75 @@ func (p *planner) inline(n *node, s scope, all *[]*step) bool {
 	return true
 }
 
-// results appends the list of values that control flow defines.
-func (p *planner) results(s scope, results []arg, st *step) {
+// appendResults appends the list of values that control flow defines.
+func (p *planner) appendResults(s scope, results []arg, st *step) {
 	st.words = append(st.words, int64(len(results)))
 	for i := range results {
 		if results[i].kind != argValue {
 			st.words = append(st.words, -1)
 			continue
 		}
-		n := p.define(s, results[i].text)
+		n := p.defineValue(s, results[i].text)
 		st.uses = append(st.uses, n)
 		st.words = append(st.words, n)
 	}
 }
 
-// cond makes the step of cond(predicate, true_graph, false_graph, operands).
-func (p *planner) cond(n *node, s scope, st *step) {
+// planCond plans cond(predicate, true_graph, false_graph, operands).
+func (p *planner) planCond(n *node, s scope, st *step) {
 	st.kind = C.LT_STEP_COND
 	graphs := [2]*graph{p.graphOf(n, 1), p.graphOf(n, 2)}
 	if p.err != nil {
 		return
 	}
-	p.arg(s, &n.args[0].arg, st)
+	p.appendArg(s, &n.args[0].arg, st)
 	operands := operandsOf(n.args[3:])
-	st.use(operands, s)
-	results := single(n.results)
+	st.useValues(operands, s)
+	results := flattenResults(n.results)
 	for _, g := range graphs {
 		if len(g.outputs) != len(results) {
-			p.fail("node %.100q has %d results, and its graph %d outputs", n.name, len(results), len(g.outputs))
+			p.setError("node %.100q has %d results, and its graph %d outputs", n.name, len(results), len(g.outputs))
 			return
 		}
-		st.words = append(st.words, p.block(g, p.bind(n, g, operands, s), g.outputs)...)
+		st.words = append(st.words, p.planBlock(g, p.bindInputs(n, g, operands, s), g.outputs)...)
 	}
-	p.results(s, results, st)
+	p.appendResults(s, results, st)
 }
 
-// while makes the step of while_loop(cond_graph, body_graph, carried_inputs, additional_inputs).
-func (p *planner) while(n *node, s scope, st *step) {
+// planWhile plans while_loop(cond_graph, body_graph, carried_inputs, additional_inputs).
+func (p *planner) planWhile(n *node, s scope, st *step) {
 	st.kind = C.LT_STEP_WHILE
 	test, body := p.graphOf(n, 0), p.graphOf(n, 1)
 	if p.err != nil || len(n.args) < 3 {
-		p.fail("node %.100q has no inputs", n.name)
+		p.setError("node %.100q has no inputs", n.name)
 		return
 	}
 	carried, rest := operandsOf(n.args[2:3]), operandsOf(n.args[3:])
-	st.use(rest, s)
+	st.useValues(rest, s)
 	st.words = append(st.words, int64(len(carried)))
 	for i := range carried {
-		p.arg(s, &carried[i], st)
+		p.appendArg(s, &carried[i], st)
 	}
 	// The carried values have separate numbers, which each iteration sets.
 	outer := scope{}
 	for name, value := range s {
 		outer[name] = value
 	}
-	p.charge(64 * len(s))
+	p.spendBudget(64 * len(s))
 	operands := make([]arg, 0, len(carried)+len(rest))
 	for range carried {
 		name := status.Textf("%d", -p.values) // no name of the file, which would be in outer
 		operands = append(operands, arg{kind: argValue, text: name})
-		st.words = append(st.words, p.define(outer, name))
+		st.words = append(st.words, p.defineValue(outer, name))
 	}
 	operands = append(operands, rest...)
-	results := single(n.results)
+	results := flattenResults(n.results)
 	if len(test.outputs) != 1 || len(body.outputs) != len(carried) || len(results) != len(carried) {
-		p.fail("node %.100q has %d carried inputs, %d results, and graphs of %d and %d outputs", n.name, len(carried), len(results), len(test.outputs), len(body.outputs))
+		p.setError("node %.100q has %d carried inputs, %d results, and graphs of %d and %d outputs", n.name, len(carried), len(results), len(test.outputs), len(body.outputs))
 		return
 	}
 	for _, g := range []*graph{test, body} {
-		st.words = append(st.words, p.block(g, p.bind(n, g, operands, outer), g.outputs)...)
+		st.words = append(st.words, p.planBlock(g, p.bindInputs(n, g, operands, outer), g.outputs)...)
 	}
-	p.results(s, results, st)
+	p.appendResults(s, results, st)
 }

@@ -39,16 +39,16 @@ type loader struct {
 func Load(op string, source *file.Source) (*Program, error) {
 	l := &loader{op: op, source: source, budget: source.BudgetOf(op, 12)}
 	defer l.budget.Close()
-	m, err := l.open()
+	m, err := l.openModel()
 	if err != nil {
 		return nil, err
 	}
-	w, err := l.weights(m)
+	w, err := l.readWeights(m)
 	if err != nil {
 		return nil, err
 	}
 	p := &planner{op: op, spend: l.budget.Spend, seen: map[string]int64{}}
-	words := p.program(m, w)
+	words := p.planProgram(m, w)
 	if p.err != nil {
 		for _, t := range w.tensors {
 			t.Release()
@@ -58,8 +58,8 @@ func Load(op string, source *file.Source) (*Program, error) {
 	return &Program{words, p.text, w.tensors}, nil
 }
 
-// open finds the records and reads the model.
-func (l *loader) open() (*model, error) {
+// openModel finds the records and reads the model.
+func (l *loader) openModel() (*model, error) {
 	head, err := l.source.Bytes(l.op, 0, min(l.source.Size, 4))
 	if err != nil {
 		return nil, err
@@ -98,11 +98,11 @@ func (l *loader) open() (*model, error) {
 			return nil, status.NotImplementedf("%s: the file has byte order %.20q; only little-endian files can be loaded", l.op, order)
 		}
 	}
-	return l.model(models[0])
+	return l.readModel(models[0])
 }
 
-// reader returns one for a record.
-func (l *loader) reader(e *archive.Entry) (*reader, error) {
+// newReader returns a reader of a record.
+func (l *loader) newReader(e *archive.Entry) (*reader, error) {
 	data, err := l.archive.Read(e)
 	if err != nil {
 		return nil, err
@@ -110,13 +110,13 @@ func (l *loader) reader(e *archive.Entry) (*reader, error) {
 	return &reader{op: l.op, name: e.Name, data: data, spend: l.budget.Spend}, nil
 }
 
-func (l *loader) model(e *archive.Entry) (*model, error) {
-	r, err := l.reader(e)
+func (l *loader) readModel(e *archive.Entry) (*model, error) {
+	r, err := l.newReader(e)
 	if err != nil {
 		return nil, err
 	}
 	m := r.readModel()
-	if err := r.end(); err != nil {
+	if err := r.checkEnd(); err != nil {
 		return nil, err
 	}
 	if m.major != Major {
@@ -128,8 +128,8 @@ func (l *loader) model(e *archive.Entry) (*model, error) {
 	return m, nil
 }
 
-// shape appends the codes of the sizes, and returns them as text.
-func (p *planner) shape(words []int64, m *meta, numbers map[string]int64) ([]int64, string) {
+// appendShape appends the codes of the sizes, and returns the sizes as text.
+func (p *planner) appendShape(words []int64, m *meta, numbers map[string]int64) ([]int64, string) {
 	var shown []string
 	words = append(words, int64(len(m.sizes)))
 	for _, s := range m.sizes {
@@ -138,14 +138,14 @@ func (p *planner) shape(words []int64, m *meta, numbers map[string]int64) ([]int
 			shown = append(shown, status.Textf("%d", s.n))
 			continue
 		}
-		p.charge(24 * len(s.expr))
+		p.spendBudget(24 * len(s.expr))
 		e := parseExpression(s.expr)
 		if e == nil {
 			words = append(words, 0)
 			shown = append(shown, "?")
 			continue
 		}
-		code, ok := e.compile(nil, numbers)
+		code, ok := e.compileTo(nil, numbers)
 		if !ok {
 			code = nil
 		}
@@ -153,12 +153,12 @@ func (p *planner) shape(words []int64, m *meta, numbers map[string]int64) ([]int
 		shown = append(shown, e.String())
 	}
 	text := "[" + strings.Join(shown, ", ") + "]"
-	p.charge(2 * len(text))
+	p.spendBudget(2 * len(text))
 	return words, text
 }
 
-// program makes the words of a whole program.
-func (p *planner) program(m *model, w *weights) []int64 {
+// planProgram returns the words of a whole program.
+func (p *planner) planProgram(m *model, w *weights) []int64 {
 	s := scope{}
 	numbers := map[string]int64{}
 	state := []int64{int64(len(w.names))}
@@ -179,25 +179,25 @@ func (p *planner) program(m *model, w *weights) []int64 {
 		case "parameter", "buffer", "tensor_constant":
 			n, ok := at[in.target]
 			if !ok || values[n] >= 0 {
-				p.fail("%s %.100q has no tensor, or is an input twice", in.kind, in.target)
+				p.setError("%s %.100q has no tensor, or is an input twice", in.kind, in.target)
 				return nil
 			}
-			values[n] = p.define(s, in.arg.text)
+			values[n] = p.defineValue(s, in.arg.text)
 		case "user_input":
 			place[in.arg.text] = count
-			inputs = p.input(inputs, in, m.graph, s, numbers)
+			inputs = p.appendInput(inputs, in, m.graph, s, numbers)
 			count++
 		case "constant_input":
-			inputs = p.constant(append(inputs, p.offset(in.target)), in, s)
+			inputs = p.appendConstant(append(inputs, p.textOffset(in.target)), in, s)
 			count++
 		case "token":
 		default:
-			p.fail("the input %.100q is of the kind %.100q, which is not supported", in.arg.text, in.kind)
+			p.setError("the input %.100q is of the kind %.100q, which is not supported", in.arg.text, in.kind)
 			return nil
 		}
 	}
 	for i, name := range w.names {
-		state = append(state, p.offset(name), int64(w.kinds[i]), values[i])
+		state = append(state, p.textOffset(name), int64(w.kinds[i]), values[i])
 	}
 	var results []arg
 	var outputs, mutations []int64
@@ -208,7 +208,7 @@ func (p *planner) program(m *model, w *weights) []int64 {
 		known := true
 		switch out.kind {
 		case "user_output", "loss_output":
-			outputs = p.output(outputs, out, m.graph, numbers)
+			outputs = p.appendOutput(outputs, out, m.graph, numbers)
 			results = append(results, out.arg)
 			continue
 		case "token":
@@ -219,11 +219,11 @@ func (p *planner) program(m *model, w *weights) []int64 {
 			to, known = place[out.target]
 			to = -1 - to
 		default:
-			p.fail("the output %.100q is of the kind %.100q, which is not supported", out.arg.text, out.kind)
+			p.setError("the output %.100q is of the kind %.100q, which is not supported", out.arg.text, out.kind)
 			return nil
 		}
 		if !known {
-			p.fail("the output %.100q changes %.100q, which is no input", out.arg.text, out.target)
+			p.setError("the output %.100q changes %.100q, which is no input", out.arg.text, out.target)
 			return nil
 		}
 		mutations = append(mutations, to)
@@ -235,7 +235,7 @@ func (p *planner) program(m *model, w *weights) []int64 {
 			results = append(results, m.outputs[i].arg)
 		}
 	}
-	block := p.block(m.graph, s, results)
+	block := p.planBlock(m.graph, s, results)
 	ranges := []int64{int64(len(numbers))}
 	named := make([]string, len(numbers))
 	for name, n := range numbers {
@@ -246,9 +246,9 @@ func (p *planner) program(m *model, w *weights) []int64 {
 		if !ok {
 			b = bounds{minInt, maxInt}
 		}
-		ranges = append(ranges, p.offset(name), b.low, b.high)
+		ranges = append(ranges, p.textOffset(name), b.low, b.high)
 	}
-	words := []int64{p.values, p.offset(m.inSpec), p.offset(m.outSpec), p.offset(status.Textf("%d.%d", m.major, m.minor)), p.offset(m.producer)}
+	words := []int64{p.values, p.textOffset(m.inSpec), p.textOffset(m.outSpec), p.textOffset(status.Textf("%d.%d", m.major, m.minor)), p.textOffset(m.producer)}
 	words = append(append(words, state...), ranges...)
 	words = append(append(words, count), inputs...)
 	words = append(append(words, shown), outputs...)
@@ -256,41 +256,41 @@ func (p *planner) program(m *model, w *weights) []int64 {
 	return append(words, block...)
 }
 
-// input appends the words of a user input: its name, its kind, its value, and for a tensor its dtype, text and sizes.
-func (p *planner) input(words []int64, in *spec, g *graph, s scope, numbers map[string]int64) []int64 {
-	words = append(words, p.offset(in.arg.text))
+// appendInput appends the words of a user input: its name, its kind, its value, and for a tensor its dtype, text and sizes.
+func (p *planner) appendInput(words []int64, in *spec, g *graph, s scope, numbers map[string]int64) []int64 {
+	words = append(words, p.textOffset(in.arg.text))
 	if in.arg.kind != argValue {
-		return p.constant(words, in, s)
+		return p.appendConstant(words, in, s)
 	}
-	words = append(words, C.LT_ARG_VALUE, p.define(s, in.arg.text))
+	words = append(words, C.LT_ARG_VALUE, p.defineValue(s, in.arg.text))
 	m := g.metas[in.arg.text]
 	if m == nil {
-		return append(words, -1, p.offset("int"), 0)
+		return append(words, -1, p.textOffset("int"), 0)
 	}
-	sizes, text := p.shape(nil, m, numbers)
-	return append(append(words, int64(p.dtype(m.dtype)), p.offset(text)), sizes...)
+	sizes, text := p.appendShape(nil, m, numbers)
+	return append(append(words, int64(p.lookupDType(m.dtype)), p.textOffset(text)), sizes...)
 }
 
-// constant appends the words of an input that was constant in the export: a number, a bool, a string or none.
-func (p *planner) constant(words []int64, in *spec, s scope) []int64 {
+// appendConstant appends the words of an input that was constant in the export: a number, a bool, a string or none.
+func (p *planner) appendConstant(words []int64, in *spec, s scope) []int64 {
 	switch in.arg.kind {
 	case argNone, argInt, argFloat, argBool, argString:
 	default:
-		p.fail("a constant input is neither a number, a bool, a string nor none")
+		p.setError("a constant input is neither a number, a bool, a string nor none")
 		return words
 	}
 	st := &step{name: "input"}
-	p.arg(s, &in.arg, st)
+	p.appendArg(s, &in.arg, st)
 	return append(words, st.words...)
 }
 
-// output appends the words of a user output: its name, dtype and text.
-func (p *planner) output(words []int64, out *spec, g *graph, numbers map[string]int64) []int64 {
-	words = append(words, p.offset(out.arg.text))
+// appendOutput appends the words of a user output: its name, dtype and text.
+func (p *planner) appendOutput(words []int64, out *spec, g *graph, numbers map[string]int64) []int64 {
+	words = append(words, p.textOffset(out.arg.text))
 	m := g.metas[out.arg.text]
 	if out.arg.kind != argValue || m == nil {
-		return append(words, -1, p.offset(""))
+		return append(words, -1, p.textOffset(""))
 	}
-	_, text := p.shape(nil, m, numbers)
-	return append(words, int64(p.dtype(m.dtype)), p.offset(text))
+	_, text := p.appendShape(nil, m, numbers)
+	return append(words, int64(p.lookupDType(m.dtype)), p.textOffset(text))
 }

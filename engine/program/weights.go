@@ -37,24 +37,24 @@ const tensorCost = 600
 
 // readPayloads reads a configuration of weights.
 func (r *reader) readPayloads(all map[string]payload) {
-	r.object(func(key string) {
+	r.readObject(func(key string) {
 		if key != "config" {
-			r.skip()
+			r.skipValue()
 			return
 		}
-		r.object(func(name string) {
-			r.charge(metaCost + int64(len(name)))
+		r.readObject(func(name string) {
+			r.spendBudget(metaCost + int64(len(name)))
 			var p payload
-			r.object(func(key string) {
+			r.readObject(func(key string) {
 				switch {
 				case key == "path_name":
-					p.path = r.str()
+					p.path = r.readString()
 				case key == "use_pickle":
-					p.pickled = r.boolean()
-				case key == "tensor_meta" && !r.null():
+					p.pickled = r.readBool()
+				case key == "tensor_meta" && !r.takeNull():
 					p.meta = r.readMeta()
 				case key != "tensor_meta":
-					r.skip()
+					r.skipValue()
 				}
 			})
 			all[name] = p
@@ -62,28 +62,28 @@ func (r *reader) readPayloads(all map[string]payload) {
 	})
 }
 
-// payloads reads the configuration of a folder.
-func (l *loader) payloads(folder, suffix string) (map[string]payload, error) {
+// readPayloads reads the configuration of a folder.
+func (l *loader) readPayloads(folder, suffix string) (map[string]payload, error) {
 	all := map[string]payload{}
 	e := l.archive.Find(l.prefix + folder + l.name + suffix)
 	if e == nil {
 		return all, nil
 	}
-	r, err := l.reader(e)
+	r, err := l.newReader(e)
 	if err != nil {
 		return nil, err
 	}
 	r.readPayloads(all)
-	return all, r.end()
+	return all, r.checkEnd()
 }
 
-// weights makes the tensors that the program's signature names.
-func (l *loader) weights(m *model) (w *weights, err error) {
-	saved, err := l.payloads("data/weights/", "_weights_config.json")
+// readWeights creates the tensors that the program's signature names.
+func (l *loader) readWeights(m *model) (w *weights, err error) {
+	saved, err := l.readPayloads("data/weights/", "_weights_config.json")
 	if err != nil {
 		return nil, err
 	}
-	constants, err := l.payloads("data/constants/", "_constants_config.json")
+	constants, err := l.readPayloads("data/constants/", "_constants_config.json")
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (l *loader) weights(m *model) (w *weights, err error) {
 			}
 			storages[key] = s
 		}
-		t, err := l.tensor(in, p.meta, s)
+		t, err := l.newTensor(in, p.meta, s)
 		if err != nil {
 			return w, err
 		}
@@ -158,7 +158,7 @@ func (l *loader) weights(m *model) (w *weights, err error) {
 	return w, l.archive.ReadInto(targets)
 }
 
-func (l *loader) tensor(in *spec, m *meta, s *storage.Storage) (*tensor.Tensor, error) {
+func (l *loader) newTensor(in *spec, m *meta, s *storage.Storage) (*tensor.Tensor, error) {
 	d, ok := dtypes[m.dtype]
 	layout := fileLayouts[m.layout]
 	if !ok || layout != tensor.Strided || m.layout == 0 {
