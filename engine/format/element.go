@@ -29,7 +29,7 @@ func newFormatter(values []dtype.Scalar, floating bool, o Options) formatter {
 	}
 	low, high := math.Inf(1), 0.0
 	for _, v := range values {
-		if a := math.Abs(v.F); ordinary(v.F) {
+		if a := math.Abs(v.F); isFiniteNonzero(v.F) {
 			low, high = min(low, a), max(high, a)
 			f.integral = f.integral && v.F == math.Ceil(v.F)
 		}
@@ -42,39 +42,39 @@ func newFormatter(values []dtype.Scalar, floating bool, o Options) formatter {
 		f.sci = *o.SciMode
 	}
 	for _, v := range values {
-		if ordinary(v.F) {
-			f.width = max(f.width, len(f.digits(v.F)))
+		if isFiniteNonzero(v.F) {
+			f.width = max(f.width, len(f.formatDigits(v.F)))
 		}
 	}
 	return f
 }
 
-// ordinary reports whether a float takes part in the decisions.
-func ordinary(v float64) bool { return v != 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
+// isFiniteNonzero reports whether a float affects the choice of the format.
+func isFiniteNonzero(v float64) bool { return v != 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
 
-func (f formatter) digits(v float64) string {
+func (f formatter) formatDigits(v float64) string {
 	switch {
 	case f.sci:
-		return float(v, 'e', f.precision)
+		return formatFloat(v, 'e', f.precision)
 	case f.integral && (math.IsInf(v, 0) || math.IsNaN(v)):
-		return float(v, 'f', 0)
+		return formatFloat(v, 'f', 0)
 	case f.integral:
-		return float(v, 'f', 0) + "."
+		return formatFloat(v, 'f', 0) + "."
 	}
-	return float(v, 'f', f.precision)
+	return formatFloat(v, 'f', f.precision)
 }
 
-// format pads the number to the common width, on the left.
-func (f formatter) format(v dtype.Scalar) string {
+// formatPadded pads the number to the common width, on the left.
+func (f formatter) formatPadded(v dtype.Scalar) string {
 	s := v.String()
 	if f.floating {
-		s = f.digits(v.F)
+		s = f.formatDigits(v.F)
 	}
 	return strings.Repeat(" ", max(0, f.width-len(s))) + s
 }
 
-// float formats with strconv, and with Python's names for values that are not finite.
-func float(v float64, verb byte, precision int) string {
+// formatFloat formats with strconv, and with Python's names for values that are not finite.
+func formatFloat(v float64, verb byte, precision int) string {
 	switch {
 	case math.IsNaN(v):
 		return "nan"
@@ -86,35 +86,34 @@ func float(v float64, verb byte, precision int) string {
 	return strconv.FormatFloat(v, verb, precision, 64)
 }
 
-// python prints a scalar as Python's repr does: the shortest digits that read back, an exponent below 1e-4 and from
-// 1e16 on.
-func python(s dtype.Scalar) string {
+// formatPython formats a scalar as Python's repr does: the shortest digits that read back, an exponent below 1e-4 and from 1e16 on.
+func formatPython(s dtype.Scalar) string {
 	switch s.Kind {
 	case dtype.KindFloat:
-		text := shortest(s.F)
+		text := formatShortest(s.F)
 		if !strings.ContainsAny(text, ".en") {
 			text += ".0"
 		}
 		return text
 	case dtype.KindComplex:
-		imag := shortest(s.Im) + "j"
+		imag := formatShortest(s.Im) + "j"
 		if s.F == 0 && !math.Signbit(s.F) {
 			return imag
 		}
-		return "(" + shortest(s.F) + signed(imag) + ")"
+		return "(" + formatShortest(s.F) + addSign(imag) + ")"
 	}
 	return s.String()
 }
 
-func shortest(v float64) string {
+func formatShortest(v float64) string {
 	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
-		return float(v, 'e', -1)
+		return formatFloat(v, 'e', -1)
 	}
-	return float(v, 'f', -1)
+	return formatFloat(v, 'f', -1)
 }
 
-// signed puts a plus before an imaginary part that has no sign.
-func signed(imag string) string {
+// addSign prepends a plus to an imaginary part that has no sign.
+func addSign(imag string) string {
 	if imag[0] == '-' {
 		return imag
 	}

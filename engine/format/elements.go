@@ -20,13 +20,13 @@ type printer struct {
 	imag      formatter
 }
 
-// elements prints the elements in brackets, for a string that starts at column indent.
-func elements(src Source, indent int, meta bool, o Options) string {
+// formatElements returns the elements in brackets, for a string that starts at column indent.
+func formatElements(src Source, indent int, meta bool, o Options) string {
 	sizes := src.Sizes()
 	if meta {
 		return "..."
 	}
-	n := numel(sizes)
+	n := countElements(sizes)
 	if n == 0 {
 		return "[]"
 	}
@@ -34,7 +34,7 @@ func elements(src Source, indent int, meta bool, o Options) string {
 	p := printer{
 		src: src, options: o, summarize: n > o.Threshold, index: make([]int64, len(sizes)), complex: d.IsComplex(),
 	}
-	p.read(0)
+	p.readElements(0)
 	if p.complex {
 		parts := make([]dtype.Scalar, len(p.shown))
 		for i, v := range p.shown {
@@ -42,12 +42,13 @@ func elements(src Source, indent int, meta bool, o Options) string {
 		}
 		p.imag = newFormatter(parts, true, o)
 	}
-	p.real = newFormatter(decisive(d, p.shown), p.complex || d.IsFloatingPoint(), o)
-	return p.print(0, indent)
+	p.real = newFormatter(decisiveValues(d, p.shown), p.complex || d.IsFloatingPoint(), o)
+	return p.printDim(0, indent)
 }
 
-// decisive returns the values by which their format is decided: the smallest number of float8_e8m0fnu, which zero is converted to, counts as zero.
-func decisive(d dtype.DType, values []dtype.Scalar) []dtype.Scalar {
+// decisiveValues returns the values that determine the format: the smallest number of float8_e8m0fnu, which zero is converted to, counts
+// as zero.
+func decisiveValues(d dtype.DType, values []dtype.Scalar) []dtype.Scalar {
 	if d != dtype.Float8E8M0FNU {
 		return values
 	}
@@ -60,8 +61,8 @@ func decisive(d dtype.DType, values []dtype.Scalar) []dtype.Scalar {
 	return values
 }
 
-// ends returns the indices of a dimension that show: [0, head) and [tail, n).
-func (p *printer) ends(dim int) (head, tail, n int64) {
+// shownRange returns the indices of a dimension that are shown: [0, head) and [tail, n).
+func (p *printer) shownRange(dim int) (head, tail, n int64) {
 	n = p.src.Sizes()[dim]
 	if p.summarize && n-p.options.EdgeItems > p.options.EdgeItems {
 		return p.options.EdgeItems, n - p.options.EdgeItems, n
@@ -69,39 +70,39 @@ func (p *printer) ends(dim int) (head, tail, n int64) {
 	return n, n, n
 }
 
-func (p *printer) read(dim int) {
+func (p *printer) readElements(dim int) {
 	if dim == len(p.index) {
 		p.shown = append(p.shown, p.src.At(p.index))
 		return
 	}
-	head, tail, n := p.ends(dim)
+	head, tail, n := p.shownRange(dim)
 	for i := int64(0); i < n; i++ {
 		if i == head {
 			i = tail
 		}
 		if i < n {
 			p.index[dim] = i
-			p.read(dim + 1)
+			p.readElements(dim + 1)
 		}
 	}
 }
 
-// print lays out the dimensions from dim on, which start at column indent.
-func (p *printer) print(dim, indent int) string {
+// printDim formats the dimensions from dim on, which start at column indent.
+func (p *printer) printDim(dim, indent int) string {
 	if dim == len(p.index) {
-		return p.next()
+		return p.printNext()
 	}
-	head, tail, n := p.ends(dim)
+	head, tail, n := p.shownRange(dim)
 	var items []string
 	for range head {
-		items = append(items, p.print(dim+1, indent+1))
+		items = append(items, p.printDim(dim+1, indent+1))
 	}
 	last := dim == len(p.index)-1
 	if head < tail {
 		items = append(items, p.ellipsis(last))
 	}
 	for range n - tail {
-		items = append(items, p.print(dim+1, indent+1))
+		items = append(items, p.printDim(dim+1, indent+1))
 	}
 	margin := strings.Repeat(" ", indent+1)
 	if !last {
@@ -129,12 +130,12 @@ func (p *printer) ellipsis(last bool) string {
 	return "..."
 }
 
-func (p *printer) next() string {
+func (p *printer) printNext() string {
 	v := p.shown[0]
 	p.shown = p.shown[1:]
 	if !p.complex {
-		return p.real.format(v)
+		return p.real.formatPadded(v)
 	}
-	imag := strings.TrimLeft(p.imag.format(dtype.FloatScalar(v.Im)), " ") + "j"
-	return p.real.format(v) + signed(imag)
+	imag := strings.TrimLeft(p.imag.formatPadded(dtype.FloatScalar(v.Im)), " ") + "j"
+	return p.real.formatPadded(v) + addSign(imag)
 }

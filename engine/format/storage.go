@@ -11,7 +11,7 @@ import (
 // UntypedStorage prints a storage's bytes, a line each, and a line about it. at is never called for the device "meta".
 func UntypedStorage(size int64, device string, at func(i int64) dtype.Scalar) string {
 	about := fmt.Sprintf("[torch.storage.UntypedStorage(device=%s) of size %d]", device, size)
-	return lines(size, device, func(i int64) string { return python(at(i)) }) + about
+	return formatLines(size, device, func(i int64) string { return formatPython(at(i)) }) + about
 }
 
 // TypedStorage prints a storage's n elements of dtype d, a line each as Python prints numbers, and a line about it with
@@ -21,7 +21,7 @@ func TypedStorage(d dtype.DType, n int64, device string, at func(i int64) dtype.
 	if !slices.Contains(withoutClass, d) && device == "cpu" {
 		about = fmt.Sprintf("[torch.%sStorage of size %d]", d.ScalarType(), n)
 	}
-	return lines(n, device, func(i int64) string { return python(at(i)) }) + about
+	return formatLines(n, device, func(i int64) string { return formatPython(at(i)) }) + about
 }
 
 // withoutClass are the dtypes without a legacy class.
@@ -30,7 +30,7 @@ var withoutClass = []dtype.DType{
 	dtype.Float8E4M3FN, dtype.Float8E5M2, dtype.Float8E4M3FNUZ, dtype.Float8E5M2FNUZ, dtype.Float8E8M0FNU,
 }
 
-func lines(n int64, device string, item func(i int64) string) string {
+func formatLines(n int64, device string, item func(i int64) string) string {
 	if device == "meta" {
 		return "...\n"
 	}

@@ -36,7 +36,7 @@ func Tensor(src Source, a Attributes, o Options) string {
 	case a.Meta:
 		suffixes = append(suffixes, "size="+Size(sizes))
 		suffixes = appendDType(suffixes, d, d == dtype.Default())
-	case numel(sizes) == 0:
+	case countElements(sizes) == 0:
 		if len(sizes) != 1 {
 			suffixes = append(suffixes, "size="+Size(sizes))
 		}
@@ -45,9 +45,9 @@ func Tensor(src Source, a Attributes, o Options) string {
 		if o.EdgeItems == 0 {
 			suffixes = append(suffixes, "size="+Size(sizes))
 		}
-		suffixes = appendDType(suffixes, d, implied(d))
+		suffixes = appendDType(suffixes, d, isImplied(d))
 	}
-	return finish(prefix+elements(src, len(prefix), a.Meta, o), suffixes, a, false, o)
+	return appendAttributes(prefix+formatElements(src, len(prefix), a.Meta, o), suffixes, a, false, o)
 }
 
 // Part is one named tensor of a sparse tensor, such as indices.
@@ -63,8 +63,8 @@ func Sparse(parts []Part, sizes []int64, nnz int64, a Attributes, o Options) str
 	lines := make([]string, len(parts))
 	for i, part := range parts {
 		head := part.Name + "=" + prefix
-		lines[i] = head + elements(part.Source, len(prefix)+len(head), a.Meta, o)
-		if a.Meta || numel(part.Source.Sizes()) == 0 {
+		lines[i] = head + formatElements(part.Source, len(prefix)+len(head), a.Meta, o)
+		if a.Meta || countElements(part.Source.Sizes()) == 0 {
 			lines[i] += ", size=" + Size(part.Source.Sizes())
 		}
 		lines[i] += ")"
@@ -74,18 +74,18 @@ func Sparse(parts []Part, sizes []int64, nnz int64, a Attributes, o Options) str
 		suffixes = append(suffixes, "nnz="+strconv.FormatInt(nnz, 10))
 	}
 	d := parts[len(parts)-1].Source.DType()
-	suffixes = appendDType(suffixes, d, implied(d))
-	return finish(prefix+strings.Join(lines, ",\n"+indent), suffixes, a, a.Layout == "torch.sparse_coo", o)
+	suffixes = appendDType(suffixes, d, isImplied(d))
+	return appendAttributes(prefix+strings.Join(lines, ",\n"+indent), suffixes, a, a.Layout == "torch.sparse_coo", o)
 }
 
 // Quantized prints a tensor of the quantized dtype d by its numbers, and how they are quantized.
 func Quantized(src Source, d dtype.DType, quantizer []string, a Attributes, o Options) string {
 	suffixes := append([]string{"size=" + Size(src.Sizes()), "dtype=torch." + d.String()}, quantizer...)
-	return finish(prefix+elements(src, len(prefix), a.Meta, o), suffixes, a, false, o)
+	return appendAttributes(prefix+formatElements(src, len(prefix), a.Meta, o), suffixes, a, false, o)
 }
 
 // Number prints a number as Python does.
-func Number(s dtype.Scalar) string { return python(s) }
+func Number(s dtype.Scalar) string { return formatPython(s) }
 
 // Size prints sizes as a Python tuple: (), (3,), (2, 3).
 func Size(sizes []int64) string {
@@ -93,17 +93,17 @@ func Size(sizes []int64) string {
 	for i, n := range sizes {
 		s[i] = strconv.FormatInt(n, 10)
 	}
-	return tuple(s)
+	return formatTuple(s)
 }
 
-func tuple(s []string) string {
+func formatTuple(s []string) string {
 	if len(s) == 1 {
 		return "(" + s[0] + ",)"
 	}
 	return "(" + strings.Join(s, ", ") + ")"
 }
 
-func numel(sizes []int64) int64 {
+func countElements(sizes []int64) int64 {
 	n := int64(1)
 	for _, size := range sizes {
 		n *= size
@@ -111,8 +111,8 @@ func numel(sizes []int64) int64 {
 	return n
 }
 
-// implied reports whether a reader infers the dtype from the elements.
-func implied(d dtype.DType) bool {
+// isImplied reports whether a reader infers the dtype from the elements.
+func isImplied(d dtype.DType) bool {
 	standard := dtype.Default()
 	complexes := dtype.Complex64
 	if standard == dtype.Float64 {
@@ -128,8 +128,8 @@ func appendDType(suffixes []string, d dtype.DType, implied bool) []string {
 	return append(suffixes, "dtype=torch."+d.String())
 }
 
-// finish appends the attributes and suffixes, each on a new line if the last line has no room.
-func finish(text string, suffixes []string, a Attributes, newline bool, o Options) string {
+// appendAttributes appends the attributes and suffixes, each on a new line if the last line has no room.
+func appendAttributes(text string, suffixes []string, a Attributes, newline bool, o Options) string {
 	if a.Device != "" {
 		suffixes = append([]string{"device='" + a.Device + "'"}, suffixes...)
 	}
@@ -149,7 +149,7 @@ func finish(text string, suffixes []string, a Attributes, newline bool, o Option
 				names[i] = "'" + name + "'"
 			}
 		}
-		suffixes = append(suffixes, "names="+tuple(names))
+		suffixes = append(suffixes, "names="+formatTuple(names))
 	}
 	var b strings.Builder
 	b.WriteString(text)
