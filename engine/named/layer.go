@@ -8,15 +8,15 @@ import (
 
 // backend returns the kernels of operators on named tensors, except composite operators that use their decomposition.
 func newBackend() dispatch.Backend {
-	b := dispatch.BoxedBackend(serve, func(o *dispatch.Operator) bool { return o.Names() != "steps" })
+	b := dispatch.BoxedBackend(callNamed, func(o *dispatch.Operator) bool { return o.Names() != "steps" })
 	b.Equal, b.Rot90, b.ViewAsComplex = namedEqual, namedRot90, namedViewAsComplex
 	b.IndexSet, b.IndexGet = namedIndexSet, namedIndexGet
 	b.TensordotDims, b.Cdist, b.Meshgrid = namedTensordotDims, namedCdist, namedMeshgrid
 	return b
 }
 
-// serve computes the names of a call's results by the rule of its operator, and runs the call below the layer of names.
-func serve(c dispatch.Context, call *dispatch.Call) error {
+// callNamed computes the names of a call's results by the rule of its operator, and executes the call below the layer of names.
+func callNamed(c dispatch.Context, call *dispatch.Call) error {
 	past := c.Excluding(tensor.Named)
 	switch call.Names() {
 	case "own":
@@ -24,15 +24,15 @@ func serve(c dispatch.Context, call *dispatch.Call) error {
 	case "refuse":
 		return dispatch.Unsupported(call.Name, tensor.Named)
 	case "view":
-		return follow(past, call)
+		return callView(past, call)
 	}
-	names, err := namesOf(call)
+	names, err := computeNames(call)
 	written := call.Written()
-	check, named := fits, give
+	check, named := checkOutputs, setNames
 	if call.Names() == "batch" {
-		check, named = fitsLeft, giveLeft
+		check, named = checkOutputsLeft, setNamesLeft
 	}
-	if reshapes(call) {
+	if changesDims(call) {
 		check = func(_ string, _ []string, err error, _ ...*tensor.Tensor) error { return err }
 	}
 	if err = check(call.Name, names, err, written...); err != nil {
@@ -47,48 +47,48 @@ func serve(c dispatch.Context, call *dispatch.Call) error {
 	return err
 }
 
-// reshapes reports whether the in-place form changes the dimensions of the tensor, and so its names.
-func reshapes(call *dispatch.Call) bool {
+// changesDims reports whether the in-place form changes the dimensions of the tensor, and so its names.
+func changesDims(call *dispatch.Call) bool {
 	return call.Category() == "view" && (call.Names() == "insert" || call.Names() == "squeeze")
 }
 
-// namesOf returns the names of a call's results.
-func namesOf(call *dispatch.Call) ([]string, error) {
+// computeNames returns the names of a call's results.
+func computeNames(call *dispatch.Call) ([]string, error) {
 	op, operands := call.Name, call.Operands()
 	switch call.Names() {
 	case "unify":
-		return unify(op, operands...)
+		return unifyNames(op, operands...)
 	case "product":
-		return product(op, operands...)
+		return matmulNames(op, operands...)
 	case "outer":
-		return outer(op, operands...)
+		return outerNames(op, operands...)
 	case "inner":
-		return inner(op, operands[0], operands[1])
+		return innerNames(op, operands[0], operands[1])
 	case "insert":
-		return insert(op, dispatch.Given(call, "dim", int64(-1)), operands...)
+		return insertDim(op, dispatch.Given(call, "dim", int64(-1)), operands...)
 	case "drop":
 		return nil, nil
 	}
 	self := dispatch.Value[*tensor.Tensor](call, call.First())
 	switch call.Names() {
 	case "reduce":
-		return reduce(self, dimsOf(call), dispatch.Given(call, "keepdim", false)), nil
+		return removeReduced(self, reducedDims(call), dispatch.Given(call, "keepdim", false)), nil
 	case "squeeze":
-		return squeeze(self, dimsOf(call)), nil
+		return removeSqueezed(self, reducedDims(call)), nil
 	case "batch":
-		return batch(self), nil
+		return batchNames(self), nil
 	case "resize":
 		sizes, ok := call.Args[call.First()+1].(*[]int64)
 		if !ok {
-			return resize(op, self, operands[1].Sizes())
+			return checkResize(op, self, operands[1].Sizes())
 		}
-		return resize(op, self, *sizes)
+		return checkResize(op, self, *sizes)
 	}
 	return self.Names(), nil
 }
 
-// dimsOf returns the dimensions that a call is given: nil for all.
-func dimsOf(call *dispatch.Call) []int64 {
+// reducedDims returns the dimensions that a call is given, or nil for all.
+func reducedDims(call *dispatch.Call) []int64 {
 	at := max(call.Place("dim"), call.Place("dims"))
 	if at < 0 {
 		return nil
@@ -106,10 +106,10 @@ func dimsOf(call *dispatch.Call) []int64 {
 	return nil
 }
 
-// follow is serve for views: it follows the dimensions of the first tensor through the call, which writes to nothing then.
-func follow(past dispatch.Context, call *dispatch.Call) error {
+// callView is callNamed for views: it follows the dimensions of the first tensor through the call, which writes to nothing then.
+func callView(past dispatch.Context, call *dispatch.Call) error {
 	at := call.First()
-	names, err := trace(call.Name, dispatch.Value[*tensor.Tensor](call, at), func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
+	names, err := traceDims(call.Name, dispatch.Value[*tensor.Tensor](call, at), func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
 		given := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
 			switch {
 			case i < call.Outs:
@@ -129,6 +129,6 @@ func follow(past dispatch.Context, call *dispatch.Call) error {
 		return err
 	}
 	err = call.Run(past)
-	giveEach(names, err, call.Made()...)
+	setEachNames(names, err, call.Made()...)
 	return err
 }

@@ -27,14 +27,14 @@ func namedRot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) 
 		b, _ := shape.WrapDim("rot90", dims[1], len(names))
 		names[a], names[b] = names[b], names[a]
 	}
-	give(names, err, r)
+	setNames(names, err, r)
 	return r, err
 }
 
 // namedViewAsComplex is ViewAsComplex, which takes the last dimension away.
 func namedViewAsComplex(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	r, err := c.Excluding(tensor.Named).ViewAsComplex(self)
-	give(without(Of(self), []int64{-1}), err, r)
+	setNames(removeDims(Of(self), []int64{-1}), err, r)
 	return r, err
 }
 
@@ -46,7 +46,7 @@ func namedIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexIte
 			return err
 		}
 		defer part.Release()
-		if _, err := join("index_put_", part.Names(), value.Names()); err != nil {
+		if _, err := matchNames("index_put_", part.Names(), value.Names()); err != nil {
 			return err
 		}
 	}
@@ -57,13 +57,13 @@ func namedIndexSet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexIte
 func namedIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	r, err := c.Excluding(tensor.Named).IndexGet(self, items)
 	if err == nil {
-		give(indexed(Of(self), items), err, r)
+		setNames(indexNames(Of(self), items), err, r)
 	}
 	return r, err
 }
 
-// taken returns how many dimensions an item of an index has.
-func taken(item ops.IndexItem) int {
+// indexedDims returns the number of dimensions that an item of an index consumes.
+func indexedDims(item ops.IndexItem) int {
 	switch {
 	case item.Kind == ops.IndexTensor && ops.IsMask(item.Tensor):
 		return item.Tensor.Dim()
@@ -73,15 +73,15 @@ func taken(item ops.IndexItem) int {
 	return 0
 }
 
-// indexed returns the names of a tensor with those given at an index that the operator has taken.
-func indexed(names []string, items []ops.IndexItem) (left []string) {
+// indexNames returns the names of the result of an index, which the operator has validated.
+func indexNames(names []string, items []ops.IndexItem) (left []string) {
 	rest := len(names)
 	for _, item := range items {
-		rest -= taken(item)
+		rest -= indexedDims(item)
 	}
 	selected, at, parted := 0, 0, false // dimensions that tensors select, their position, and whether others are between those tensors
 	for _, item := range items {
-		n := taken(item)
+		n := indexedDims(item)
 		switch item.Kind {
 		case ops.IndexTensor, ops.IndexBool:
 			dims := 1 // those of a mask
@@ -116,12 +116,12 @@ func indexed(names []string, items []ops.IndexItem) (left []string) {
 func namedTensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	const op = "tensordot"
 	a, b := Of(self), Of(other)
-	names, err := distinct(op, slices.Concat(without(a, dimsSelf), without(b, dimsOther)), a, b)
-	if err = fits(op, names, err, out); err != nil {
+	names, err := checkDistinct(op, slices.Concat(removeDims(a, dimsSelf), removeDims(b, dimsOther)), a, b)
+	if err = checkOutputs(op, names, err, out); err != nil {
 		return nil, err
 	}
 	r, err := c.Excluding(tensor.Named).TensordotDims(out, self, other, dimsSelf, dimsOther)
-	give(names, err, r)
+	setNames(names, err, r)
 	return r, err
 }
 
@@ -131,12 +131,12 @@ func namedCdist(c dispatch.Context, x1, x2 *tensor.Tensor, p float64, mode strin
 	if n := len(turned); n > 1 {
 		turned = slices.Concat(turned[:n-2], []string{turned[n-1], turned[n-2]})
 	}
-	names, err := multiplied("cdist", Of(x1), turned)
+	names, err := matrixProductNames("cdist", Of(x1), turned)
 	if err != nil {
 		return nil, err
 	}
 	r, err := c.Excluding(tensor.Named).Cdist(x1, x2, p, mode)
-	give(names, err, r)
+	setNames(names, err, r)
 	return r, err
 }
 
@@ -153,6 +153,6 @@ func namedMeshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string
 		names[0], names[1] = names[1], names[0]
 	}
 	grids, err := c.Excluding(tensor.Named).Meshgrid(tensors, indexing)
-	give(names, err, grids...)
+	setNames(names, err, grids...)
 	return grids, err
 }

@@ -10,21 +10,21 @@ import (
 
 // Names are lists as tensors have them: "" for an unnamed dimension, nil if none is named. Lists are immutable, so that tensors share them.
 
-// unify matches the names of the operands from the right.
-func unify(op string, operands ...*tensor.Tensor) (names []string, err error) {
+// unifyNames matches the names of the operands from the right.
+func unifyNames(op string, operands ...*tensor.Tensor) (names []string, err error) {
 	for _, t := range operands {
 		if t == nil {
 			continue
 		}
-		if names, err = join(op, names, t.Names()); err != nil {
+		if names, err = matchNames(op, names, t.Names()); err != nil {
 			return nil, err
 		}
 	}
 	return names, nil
 }
 
-// join matches two lists from the right: a dimension without a name takes the other's.
-func join(op string, a, b []string) ([]string, error) {
+// matchNames matches two lists from the right: a dimension without a name takes the other's.
+func matchNames(op string, a, b []string) ([]string, error) {
 	switch {
 	case a == nil, b == nil:
 		return slices.Concat(a, b), nil
@@ -53,25 +53,25 @@ func join(op string, a, b []string) ([]string, error) {
 	return names, nil
 }
 
-// batch returns the names of t without those of its last two dimensions.
-func batch(t *tensor.Tensor) []string {
+// batchNames returns the names of t without those of its last two dimensions.
+func batchNames(t *tensor.Tensor) []string {
 	names := t.Names()
 	return names[:max(len(names)-2, 0)]
 }
 
-// reduce removes dims from the names of t, by default all. The operator reports invalid dims.
-func reduce(t *tensor.Tensor, dims []int64, keepdim bool) []string {
+// removeReduced removes dims, by default all, from the names of t. The operator reports invalid dims.
+func removeReduced(t *tensor.Tensor, dims []int64, keepdim bool) []string {
 	switch {
 	case keepdim:
 		return t.Names()
 	case len(dims) == 0:
 		return nil
 	}
-	return without(t.Names(), dims)
+	return removeDims(t.Names(), dims)
 }
 
-// without is names without those of some dimensions.
-func without(names []string, dims []int64) (left []string) {
+// removeDims returns names without those of some dimensions.
+func removeDims(names []string, dims []int64) (left []string) {
 	for i, name := range names {
 		if !slices.Contains(dims, int64(i)) && !slices.Contains(dims, int64(i-len(names))) {
 			left = append(left, name)
@@ -80,8 +80,8 @@ func without(names []string, dims []int64) (left []string) {
 	return left
 }
 
-// squeeze leaves out dimensions of size 1. One dimension of another size costs all names, as it always has.
-func squeeze(t *tensor.Tensor, dims []int64) []string {
+// removeSqueezed removes the names of squeezed dimensions. A single dimension of another size than 1 removes all names.
+func removeSqueezed(t *tensor.Tensor, dims []int64) []string {
 	var left []int64
 	for _, dim := range dims {
 		i, err := shape.WrapDim("squeeze", dim, t.Dim())
@@ -92,12 +92,12 @@ func squeeze(t *tensor.Tensor, dims []int64) []string {
 	if len(dims) == 1 && len(left) == 0 {
 		return nil
 	}
-	return without(t.Names(), left)
+	return removeDims(t.Names(), left)
 }
 
-// insert is unify, with a dimension without a name at a place of the result.
-func insert(op string, dim int64, operands ...*tensor.Tensor) ([]string, error) {
-	names, err := unify(op, operands...)
+// insertDim is unifyNames, with an unnamed dimension inserted at position dim of the result.
+func insertDim(op string, dim int64, operands ...*tensor.Tensor) ([]string, error) {
+	names, err := unifyNames(op, operands...)
 	if err != nil || names == nil {
 		return nil, err
 	}
@@ -108,19 +108,19 @@ func insert(op string, dim int64, operands ...*tensor.Tensor) ([]string, error) 
 	return slices.Insert(slices.Clone(names), at, ""), nil
 }
 
-// product returns the names of the matrix product of the last two operands, unified with those of the first of three.
-func product(op string, operands ...*tensor.Tensor) ([]string, error) {
+// matmulNames returns the names of the matrix product of the last two operands, unified with those of the first of three.
+func matmulNames(op string, operands ...*tensor.Tensor) ([]string, error) {
 	a, b := operands[len(operands)-2], operands[len(operands)-1]
-	names, err := multiplied(op, Of(a), Of(b))
+	names, err := matrixProductNames(op, Of(a), Of(b))
 	if err != nil || len(operands) == 2 {
 		return names, err
 	}
-	return join(op, names, operands[0].Names())
+	return matchNames(op, names, operands[0].Names())
 }
 
-// multiplied returns the names of the product of matrices with the names a and b.
-func multiplied(op string, a, b []string) ([]string, error) {
-	batch, err := join(op, a[:max(len(a)-2, 0)], b[:max(len(b)-2, 0)])
+// matrixProductNames returns the names of the product of matrices with the names a and b.
+func matrixProductNames(op string, a, b []string) ([]string, error) {
+	batch, err := matchNames(op, a[:max(len(a)-2, 0)], b[:max(len(b)-2, 0)])
 	if err != nil {
 		return nil, err
 	}
@@ -131,27 +131,28 @@ func multiplied(op string, a, b []string) ([]string, error) {
 	if len(b) > 1 {
 		names = append(names, b[len(b)-1])
 	}
-	return distinct(op, names, a, b)
+	return checkDistinct(op, names, a, b)
 }
 
-// outer returns those of the outer product of the last two operands, which are vectors, unified with those of the first of three.
-func outer(op string, operands ...*tensor.Tensor) ([]string, error) {
+// outerNames returns the names of the outer product of the last two operands, which are vectors, unified with those of the first of
+// three.
+func outerNames(op string, operands ...*tensor.Tensor) ([]string, error) {
 	a, b := Of(operands[len(operands)-2]), Of(operands[len(operands)-1])
-	names, err := distinct(op, slices.Concat(a, b), a, b)
+	names, err := checkDistinct(op, slices.Concat(a, b), a, b)
 	if err != nil || len(operands) == 2 {
 		return names, err
 	}
-	return join(op, names, operands[0].Names())
+	return matchNames(op, names, operands[0].Names())
 }
 
-// inner returns those of a product over the last dimension of both operands.
-func inner(op string, a, b *tensor.Tensor) ([]string, error) {
+// innerNames returns the names of a product over the last dimension of both operands.
+func innerNames(op string, a, b *tensor.Tensor) ([]string, error) {
 	x, y := Of(a), Of(b)
-	return distinct(op, slices.Concat(x[:max(len(x)-1, 0)], y[:max(len(y)-1, 0)]), x, y)
+	return checkDistinct(op, slices.Concat(x[:max(len(x)-1, 0)], y[:max(len(y)-1, 0)]), x, y)
 }
 
-// distinct returns an error for names of a product of dims a and b that are there twice.
-func distinct(op string, names, a, b []string) ([]string, error) {
+// checkDistinct returns names, or an error if the product of dims a and b has a name twice.
+func checkDistinct(op string, names, a, b []string) ([]string, error) {
 	if name := tensor.RepeatedName(names); name != "" {
 		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, tensor.NamesText(a), tensor.NamesText(b), name)
 	}
@@ -166,16 +167,16 @@ func Of(t *tensor.Tensor) []string {
 	return make([]string, t.Dim())
 }
 
-// resize returns an error if a named tensor would get other sizes.
-func resize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
+// checkResize returns the names of t, or an error if a named tensor would be resized to other sizes.
+func checkResize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
 	if t.Names() != nil && !slices.Equal(t.Sizes(), sizes) {
 		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; use rename(None) to drop the names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
 	}
 	return t.Names(), nil
 }
 
-// fits returns an error for to write results with names to tensors that have others.
-func fits(op string, names []string, err error, outputs ...*tensor.Tensor) error {
+// checkOutputs returns an error if results with names would be written to tensors with other names.
+func checkOutputs(op string, names []string, err error, outputs ...*tensor.Tensor) error {
 	if err != nil || names == nil {
 		return err
 	}
@@ -187,44 +188,46 @@ func fits(op string, names []string, err error, outputs ...*tensor.Tensor) error
 	return nil
 }
 
-// give sets the names of results, aligned from the right.
-func give(names []string, err error, results ...*tensor.Tensor) {
+// setNames sets the names of results, aligned from the right.
+func setNames(names []string, err error, results ...*tensor.Tensor) {
 	if err != nil {
 		return
 	}
 	for _, t := range results {
 		if t != nil {
-			t.SetNames(padded(names, t.Dim()))
+			t.SetNames(padNames(names, t.Dim()))
 		}
 	}
 }
 
-// fitsLeft and giveLeft do the same for names aligned at the left.
-func fitsLeft(op string, names []string, err error, outputs ...*tensor.Tensor) error {
+// checkOutputsLeft and setNamesLeft do the same for names aligned at the left.
+func checkOutputsLeft(op string, names []string, err error, outputs ...*tensor.Tensor) error {
 	for _, t := range outputs {
 		if t != nil {
-			err = fits(op, paddedLeft(names, t.Dim()), err, t)
+			err = checkOutputs(op, padNamesRight(names, t.Dim()), err, t)
 		}
 	}
 	return err
 }
 
-func giveLeft(names []string, err error, results ...*tensor.Tensor) {
+func setNamesLeft(names []string, err error, results ...*tensor.Tensor) {
 	for _, t := range results {
 		if err == nil && t != nil {
-			t.SetNames(paddedLeft(names, t.Dim()))
+			t.SetNames(padNamesRight(names, t.Dim()))
 		}
 	}
 }
 
-func paddedLeft(names []string, n int) []string {
+// padNamesRight appends unnamed dimensions up to n.
+func padNamesRight(names []string, n int) []string {
 	if names == nil {
 		return nil
 	}
 	return slices.Concat(names, make([]string, max(n-len(names), 0)))
 }
 
-func padded(names []string, n int) []string {
+// padNames prepends unnamed dimensions up to n.
+func padNames(names []string, n int) []string {
 	if len(names) >= n {
 		return names
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// labels are strides that identify dimensions: primes between n and 1.5 n, none of them the mean of two others, so that the sum of two, the stride of
-// a diagonal, is no multiple of any.
-var labels = sync.OnceValue(func() (primes []int64) {
+// strideLabels are strides that identify dimensions: primes between n and 1.5 n, none of them the mean of two others, so that the sum of
+// two, the stride of a diagonal, is no multiple of any.
+var strideLabels = sync.OnceValue(func() (primes []int64) {
 	taken := map[int64]bool{}
 	for n := int64(1<<20 + 1); len(primes) < 64; n += 2 {
-		if prime(n) && !slices.ContainsFunc(primes, func(p int64) bool { return taken[(p+n)/2] }) {
+		if isPrime(n) && !slices.ContainsFunc(primes, func(p int64) bool { return taken[(p+n)/2] }) {
 			primes, taken[n] = append(primes, n), true
 		}
 	}
 	return primes
 })
 
-func prime(n int64) bool {
+func isPrime(n int64) bool {
 	for d := int64(2); d*d <= n; d++ {
 		if n%d == 0 {
 			return false
@@ -31,14 +31,14 @@ func prime(n int64) bool {
 	return true
 }
 
-// trace follows the dimensions of a tensor through a view operator: it calls it on a meta tensor with labels as strides, and determines which of them
-// the strides of the results are multiples of.
-func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
+// traceDims follows the dimensions of a tensor through a view operator: it calls it on a meta tensor with labels as strides, and
+// determines which of them the strides of the results are multiples of.
+func traceDims(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
 	names := Of(self)
-	if self.Dim() > len(labels()) {
-		return nil, status.NotImplementedf("%s: named tensors support up to %d dimensions, but this one has %d; use rename(None) to drop the names", op, len(labels()), self.Dim())
+	if self.Dim() > len(strideLabels()) {
+		return nil, status.NotImplementedf("%s: named tensors support up to %d dimensions, but this one has %d; use rename(None) to drop the names", op, len(strideLabels()), self.Dim())
 	}
-	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels()[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
+	followed, err := tensor.EmptyStrided(op, self.Sizes(), strideLabels()[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([
 		all[i] = make([]string, t.Dim())
 		taken := map[int]bool{}
 		for k, stride := range t.Strides() {
-			if from := labelled(stride, self.Dim()); from >= 0 && !taken[from] && t.Storage() == followed.Storage() {
+			if from := findLabel(stride, self.Dim()); from >= 0 && !taken[from] && t.Storage() == followed.Storage() {
 				all[i][k], taken[from] = names[from], true
 			}
 		}
@@ -61,18 +61,18 @@ func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([
 	return all, nil
 }
 
-// labelled returns the dimension whose label a stride is a multiple of, -1 for none.
-func labelled(stride int64, dims int) int {
+// findLabel returns the dimension whose label divides a stride, or -1.
+func findLabel(stride int64, dims int) int {
 	for i := range dims {
-		if stride > 0 && stride%labels()[i] == 0 {
+		if stride > 0 && stride%strideLabels()[i] == 0 {
 			return i
 		}
 	}
 	return -1
 }
 
-// giveEach returns results their names.
-func giveEach(names [][]string, err error, results ...*tensor.Tensor) {
+// setEachNames sets the names of each result.
+func setEachNames(names [][]string, err error, results ...*tensor.Tensor) {
 	if err != nil {
 		return
 	}

@@ -7,11 +7,11 @@ import (
 )
 
 func TestLabelsDistinguishDimensions(t *testing.T) {
-	assert.Len(t, labels(), 64)
-	for i, a := range labels() {
-		assert.Equal(t, i, labelled(3*a, len(labels())))
-		for _, b := range labels()[:i] { // the stride of a diagonal
-			assert.Equal(t, -1, labelled(a+b, len(labels())), "%d and %d", a, b)
+	assert.Len(t, strideLabels(), 64)
+	for i, a := range strideLabels() {
+		assert.Equal(t, i, findLabel(3*a, len(strideLabels())))
+		for _, b := range strideLabels()[:i] { // the stride of a diagonal
+			assert.Equal(t, -1, findLabel(a+b, len(strideLabels())), "%d and %d", a, b)
 		}
 	}
 }
