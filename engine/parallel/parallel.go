@@ -26,13 +26,13 @@ var (
 const Variable = "OMP_NUM_THREADS"
 
 func init() {
-	SetThreads(initial(os.Getenv(Variable)))
+	SetThreads(initialThreads(os.Getenv(Variable)))
 	inherit.Read(&threads, func(parents *atomic.Int64) { SetThreads(int(parents.Load())) })
 }
 
-// initial returns the number of threads from Variable, or by default the number of processors for the process: those of its affinity mask, limited by
-// the quota of its control group, which Go determines.
-func initial(said string) int {
+// initialThreads returns the number of threads from Variable, or by default the number of processors for the process: those of its
+// affinity mask, limited by the quota of its control group, which Go determines.
+func initialThreads(said string) int {
 	first, _, _ := strings.Cut(said, ",")
 	if n, err := strconv.ParseInt(strings.TrimSpace(first), 10, 32); err == nil && n > 0 {
 		return int(n)
@@ -73,8 +73,8 @@ type job struct {
 	stopped atomic.Bool // the call is cancelled: chunks are skipped
 }
 
-// run processes chunks until none is left. With poll it asks before each whether the call is to be cancelled.
-func (j *job) run(poll bool) {
+// processChunks processes chunks until none is left. With poll it asks before each whether the call is to be cancelled.
+func (j *job) processChunks(poll bool) {
 	for {
 		begin := j.next.Add(j.step) - j.step
 		if begin >= j.n {
@@ -83,11 +83,11 @@ func (j *job) run(poll bool) {
 		if poll && Poll() {
 			j.stopped.Store(true)
 		}
-		j.piece(begin, min(begin+j.step, j.n))
+		j.processChunk(begin, min(begin+j.step, j.n))
 	}
 }
 
-func (j *job) piece(begin, end int64) {
+func (j *job) processChunk(begin, end int64) {
 	defer func() {
 		if v := recover(); v != nil {
 			var stack [32]uintptr
@@ -102,9 +102,9 @@ func (j *job) piece(begin, end int64) {
 	}
 }
 
-// wait returns once all chunks are done. When no chunk is left to take, the last one is nearly done: spinning is faster than sleeping, since a thread
-// wakes up late.
-func (j *job) wait() {
+// waitDone returns once all chunks are done. When no chunk is left to take, the last one is nearly done: spinning is faster than
+// sleeping, since a thread wakes up late.
+func (j *job) waitDone() {
 	for start := time.Now(); time.Since(start) < linger; {
 		if j.left.Load() == 0 {
 			return
@@ -121,8 +121,8 @@ var (
 	offered   atomic.Pointer[job] // a job for one of them
 )
 
-// hire has a worker help with a job, and reports whether there is one: callers that are many do without each other's.
-func hire(j *job) bool {
+// assignWorker assigns a worker to a job, and reports whether one was available.
+func assignWorker(j *job) bool {
 	if lingering.Load() > 0 && offered.CompareAndSwap(nil, j) {
 		return true
 	}
@@ -130,37 +130,37 @@ func hire(j *job) bool {
 		workers.Add(-1)
 		return false
 	}
-	go worker(j)
+	go runWorker(j)
 	return true
 }
 
-// worker helps with a job, and then with others that follow soon.
-func worker(j *job) {
+// runWorker processes chunks of a job, and then of others that follow soon.
+func runWorker(j *job) {
 	defer workers.Add(-1)
 	for j != nil {
-		j.run(false)
+		j.processChunks(false)
 		lingering.Add(1)
 		j = nil
 		for start := time.Now(); j == nil && time.Since(start) < linger; {
-			j = accept()
+			j = takeOffered()
 		}
 		lingering.Add(-1)
 		if j == nil {
-			j = accept() // offered while this worker was about to end
+			j = takeOffered() // offered while this worker was about to end
 		}
 	}
 }
 
-// accept takes an offered job, if there is one.
-func accept() *job {
+// takeOffered takes an offered job, or returns nil.
+func takeOffered() *job {
 	if j := offered.Load(); j != nil && offered.CompareAndSwap(j, nil) {
 		return j
 	}
 	return nil
 }
 
-// piecesPerThread cuts finer than there are threads, so that a late helper costs little.
-const piecesPerThread = 4
+// chunksPerThread makes more chunks than there are threads, so that a late helper costs little.
+const chunksPerThread = 4
 
 // For calls body(begin, end) for chunks of [0, n), none smaller than grain except the last, and waits for all of them. A panic in a chunk is raised
 // again in the caller.
@@ -172,21 +172,21 @@ func For(n, grain int64, body func(begin, end int64)) {
 		}
 		return
 	}
-	divide(n, max(grain, n/((helpers+1)*piecesPerThread), 1), helpers, body, false)
+	runChunks(n, max(grain, n/((helpers+1)*chunksPerThread), 1), helpers, body, false)
 }
 
-// divide processes chunks of step on the calling thread and helpers.
-func divide(n, step, helpers int64, body func(begin, end int64), poll bool) {
+// runChunks processes chunks of step on the calling thread and helpers.
+func runChunks(n, step, helpers int64, body func(begin, end int64), poll bool) {
 	j := &job{body: body, n: n, step: step}
 	j.left.Store((n + j.step - 1) / j.step)
 	j.done.Add(1)
 	for range helpers {
-		if !hire(j) {
+		if !assignWorker(j) {
 			break
 		}
 	}
-	j.run(poll)
-	j.wait()
+	j.processChunks(poll)
+	j.waitDone()
 	if p := j.failed.Load(); p != nil {
 		panic(p)
 	}
@@ -213,5 +213,5 @@ func ForInterruptible(n, grain int64, body func(begin, end int64)) {
 	if Poll() { // the helpers may leave no chunk to the calling thread
 		return
 	}
-	divide(n, max(grain, n/mostPolls, 1), min(int64(Threads()), n/max(grain, 1))-1, body, true)
+	runChunks(n, max(grain, n/mostPolls, 1), min(int64(Threads()), n/max(grain, 1))-1, body, true)
 }

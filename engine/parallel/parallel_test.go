@@ -66,13 +66,13 @@ func raised(f func()) (v any) {
 
 func TestTheFirstNumberOfTheVariableIsTheInitialNumberOfThreads(t *testing.T) {
 	for said, want := range map[string]int{"1": 1, "3": 3, " 5 ": 5, "4,2": 4, "7 , 3": 7, "2147483647": 2147483647} {
-		assert.Equal(t, want, initial(said), "%q", said)
+		assert.Equal(t, want, initialThreads(said), "%q", said)
 	}
-	processors := initial("")
+	processors := initialThreads("")
 	assert.GreaterOrEqual(t, processors, 1)
 	assert.LessOrEqual(t, processors, runtime.NumCPU())
 	for _, bad := range []string{"0", "-2", "four", "1.5", "3x", ",2", " ", "99999999999999999999"} {
-		assert.Equal(t, processors, initial(bad), "%q", bad)
+		assert.Equal(t, processors, initialThreads(bad), "%q", bad)
 	}
 }
 
