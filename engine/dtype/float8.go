@@ -40,12 +40,12 @@ func (f *Float8Format) smallestNormal() float64 {
 }
 
 func (f *Float8Format) largest() float64 {
-	return float64(math.Float32frombits(f.widen(uint8(f.Largest))))
+	return float64(math.Float32frombits(f.toFloat32Bits(uint8(f.Largest))))
 }
 
-// holds reports whether a number that is not NaN is in the range of the format. Integers may be negative, or 0, in exponents alone, whose
-// sign is dropped.
-func (f *Float8Format) holds(x float64, integer bool) bool {
+// canHold reports whether a number that is not NaN is in the range of the format. Integers may be negative, or 0, in exponents alone,
+// whose sign is dropped.
+func (f *Float8Format) canHold(x float64, integer bool) bool {
 	switch {
 	case math.IsInf(x, 0):
 		return f.Signed != 0 && f.Overflow > f.Largest
@@ -98,8 +98,8 @@ func (f *Float8Format) encodePower(magnitude uint32) uint8 {
 	return uint8((magnitude + 1<<22) >> 23)
 }
 
-// widen returns the number of a code as the bits of a float32.
-func (f *Float8Format) widen(code uint8) uint32 {
+// toFloat32Bits returns the number of a code as the bits of a float32.
+func (f *Float8Format) toFloat32Bits(code uint8) uint32 {
 	sign, magnitude := uint32(code&0x80)<<24, uint32(code&0x7f)
 	if f.Powers != 0 {
 		sign, magnitude = 0, uint32(code)
@@ -131,7 +131,7 @@ func init() {
 		float8Numbers[i] = sync.OnceValue(func() *[256]uint32 {
 			numbers := new([256]uint32)
 			for code := range numbers {
-				numbers[code] = float8Formats[i].widen(uint8(code))
+				numbers[code] = float8Formats[i].toFloat32Bits(uint8(code))
 			}
 			return numbers
 		})

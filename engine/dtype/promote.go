@@ -6,13 +6,13 @@ func Promote(a, b DType) DType { return lattice[a][b] }
 var lattice = func() (t [named][named]DType) {
 	for a := DType(0); a < named; a++ {
 		for b := DType(0); b < named; b++ {
-			t[a][b] = join(a, b)
+			t[a][b] = joinDTypes(a, b)
 		}
 	}
 	return t
 }()
 
-func join(a, b DType) DType {
+func joinDTypes(a, b DType) DType {
 	if a == b || a.IsQuantized() { // which no operator computes in
 		return a
 	}
@@ -49,14 +49,14 @@ func joinReal(a, b DType) DType {
 	case a.Size() == b.Size():
 		return Float32
 	}
-	return wider(a, b)
+	return selectWider(a, b)
 }
 
 // joinIntegral joins two integer dtypes: a signed one holds unsigned ones of fewer bits. No integer dtype holds uint64 and signed integers, which are
 // promoted to float64, as in NumPy.
 func joinIntegral(a, b DType) DType {
 	if a.IsSigned() == b.IsSigned() {
-		return wider(a, b)
+		return selectWider(a, b)
 	}
 	if b.IsSigned() {
 		a, b = b, a
@@ -70,7 +70,7 @@ func joinIntegral(a, b DType) DType {
 // wideSigned maps unsigned dtypes to the signed ones that hold their values.
 var wideSigned = map[DType]DType{Uint8: Int16, Uint16: Int32, Uint32: Int64, Uint64: Float64}
 
-func wider(a, b DType) DType {
+func selectWider(a, b DType) DType {
 	if a.Size() < b.Size() {
 		return b
 	}

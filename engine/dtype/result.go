@@ -75,14 +75,14 @@ func (r *Result) DType() DType {
 	d := None
 	for rank, seen := range r.seen {
 		if seen {
-			d = higher(d, r.joined[rank])
+			d = selectHigher(d, r.joined[rank])
 		}
 	}
 	return d
 }
 
-// higher returns a, unless b, of lower rank, has a higher category. A complex b then takes the precision of a floating-point a.
-func higher(a, b DType) DType {
+// selectHigher returns a, unless b, of lower rank, has a higher category. A complex b then takes the precision of a floating-point a.
+func selectHigher(a, b DType) DType {
 	switch {
 	case a == None:
 		return b

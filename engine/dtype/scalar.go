@@ -51,8 +51,8 @@ func UintScalar(u uint64) Scalar {
 // IsInteger reports whether the number is an integer, bool not among them.
 func (s Scalar) IsInteger() bool { return s.Kind == KindInt || s.Kind == KindUint }
 
-// whole reports whether I has the value.
-func (s Scalar) whole() bool { return s.Kind == KindBool || s.IsInteger() }
+// isWhole reports whether I has the value.
+func (s Scalar) isWhole() bool { return s.Kind == KindBool || s.IsInteger() }
 
 // FloatScalar wraps a float.
 func FloatScalar(f float64) Scalar { return Scalar{Kind: KindFloat, F: f} }
@@ -81,7 +81,7 @@ func (s Scalar) Float() float64 {
 	switch {
 	case s.Kind == KindUint:
 		return float64(uint64(s.I))
-	case s.whole():
+	case s.isWhole():
 		return float64(s.I)
 	}
 	return s.F
@@ -89,7 +89,7 @@ func (s Scalar) Float() float64 {
 
 // Int returns the value as int64, truncated towards zero; integers beyond that wrap around.
 func (s Scalar) Int() int64 {
-	if s.whole() {
+	if s.isWhole() {
 		return s.I
 	}
 	return int64(s.F)
@@ -113,7 +113,7 @@ func (s Scalar) Complex() complex128 {
 
 // Bool is true for every value but zero.
 func (s Scalar) Bool() bool {
-	if s.whole() {
+	if s.isWhole() {
 		return s.I != 0
 	}
 	return s.F != 0 || s.Im != 0
@@ -138,7 +138,7 @@ func (s Scalar) Fits(d DType) bool {
 	case d.IsFloatingPoint():
 		f := s.Float()
 		if d.IsFloat8() {
-			return math.IsNaN(f) || d.float8().holds(f, s.whole())
+			return math.IsNaN(f) || d.float8().canHold(f, s.isWhole())
 		}
 		return math.IsInf(f, 0) || math.IsNaN(f) || math.Abs(f) <= MaxFinite(d)
 	}
