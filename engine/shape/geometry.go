@@ -15,8 +15,8 @@ type Geometry struct {
 	Offset         int64
 }
 
-// after returns the offset of position n of dimension d.
-func (g *Geometry) after(d int, n int64) int64 {
+// offsetAt returns the offset of position n of dimension d.
+func (g *Geometry) offsetAt(d int, n int64) int64 {
 	return Plus(g.Offset, Times(n, g.Strides[d]))
 }
 
@@ -30,7 +30,7 @@ func Plus(a, b int64) int64 {
 
 // Narrow keeps length positions of dimension d from start on.
 func (g *Geometry) Narrow(d int, start, length int64) {
-	g.Offset = g.after(d, start)
+	g.Offset = g.offsetAt(d, start)
 	g.Sizes[d] = length
 }
 
@@ -59,7 +59,7 @@ func (g *Geometry) Slice(op string, d int, start, stop, step int64) error {
 
 // Select keeps one position of dimension d and removes the dimension.
 func (g *Geometry) Select(d int, position int64) {
-	g.Offset = g.after(d, position)
+	g.Offset = g.offsetAt(d, position)
 	copy(g.Sizes[d:], g.Sizes[d+1:])
 	copy(g.Strides[d:], g.Strides[d+1:])
 	g.Sizes = g.Sizes[:len(g.Sizes)-1]
@@ -90,10 +90,10 @@ func (g Geometry) Diagonal(offset int64, a, b int) Geometry {
 	var n int64
 	if offset >= 0 {
 		if n = max(min(rows, columns-offset), 0); n > 0 {
-			g.Offset = g.after(b, offset)
+			g.Offset = g.offsetAt(b, offset)
 		}
 	} else if n = max(min(rows+offset, columns), 0); n > 0 {
-		g.Offset = g.after(a, -offset)
+		g.Offset = g.offsetAt(a, -offset)
 	}
 	stride := Plus(g.Strides[a], g.Strides[b])
 	g.Select(max(a, b), 0)

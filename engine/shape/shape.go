@@ -28,7 +28,7 @@ func Numel(op string, sizes []int64) (int64, error) {
 			return 0, status.Runtimef("%s: shape %v has more elements or larger strides than a 64-bit integer can represent", op, slices.Clone(sizes))
 		}
 		zero = zero || s == 0
-		n, overflow = grow(n, max(s, 1))
+		n, overflow = multiplySaturated(n, max(s, 1))
 	}
 	switch {
 	case zero:
@@ -39,8 +39,8 @@ func Numel(op string, sizes []int64) (int64, error) {
 	return n, nil
 }
 
-// grow returns n*size, or the largest integer and true on overflow.
-func grow(n, size int64) (int64, bool) {
+// multiplySaturated returns n*size, or the largest integer and true on overflow.
+func multiplySaturated(n, size int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(n), uint64(size))
 	if hi != 0 || lo > math.MaxInt64 {
 		return math.MaxInt64, true
@@ -50,13 +50,13 @@ func grow(n, size int64) (int64, bool) {
 
 // Times is a*b of numbers that are not negative, or the largest integer.
 func Times(a, b int64) int64 {
-	product, _ := grow(a, b)
+	product, _ := multiplySaturated(a, b)
 	return product
 }
 
 // Larger returns n*factor + more, or an error on overflow.
 func Larger(op string, n, factor, more int64) (int64, error) {
-	size, overflow := grow(n, factor)
+	size, overflow := multiplySaturated(n, factor)
 	if overflow || size > math.MaxInt64-more {
 		return 0, status.Runtimef("%s: a dimension of size %d * %d + %d overflows a 64-bit integer", op, n, factor, more)
 	}
@@ -209,7 +209,7 @@ func InferSize(op string, sizes []int64, numel int64) ([]int64, error) {
 			return nil, status.Runtimef("%s: invalid size %d for dimension %d in shape %v", op, s, i, sizes)
 		default:
 			var overflow bool
-			if known, overflow = grow(known, s); overflow {
+			if known, overflow = multiplySaturated(known, s); overflow {
 				return nil, status.Runtimef("%s: shape %v is invalid for input of size %d", op, sizes, numel)
 			}
 		}
