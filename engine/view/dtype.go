@@ -45,7 +45,7 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if data := uintptr(t.Storage().Data()); data%uintptr(d.Alignment()) != 0 {
 		return nil, status.Runtimef("%s: the storage is not aligned to the %d bytes that elements of %v need; clone() it first", op, d.Alignment(), d)
 	}
-	return cast(op, t, d, g)
+	return applyGeometry(op, t, d, g)
 }
 
 // Raw views t's elements as integers of the same width, with the given sizes and strides.
@@ -59,14 +59,14 @@ func Parts(op string, t *tensor.Tensor, imaginary bool) (*tensor.Tensor, error) 
 	if imaginary {
 		g.Offset++
 	}
-	return cast(op, t, t.DType().ToReal(), g)
+	return applyGeometry(op, t, t.DType().ToReal(), g)
 }
 
 // Pairs views complex numbers as pairs of a real and an imaginary part along a new last dimension.
 func Pairs(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	g := Of(t).Finer(2)
 	g.Sizes, g.Strides = append(g.Sizes, 2), append(g.Strides, 1)
-	return cast(op, t, t.DType().ToReal(), g)
+	return applyGeometry(op, t, t.DType().ToReal(), g)
 }
 
 // Complex views the pairs of the last dimension as complex numbers.
@@ -91,10 +91,10 @@ func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 		g.Strides[i] /= 2 // as in DType
 	}
 	g.Offset /= 2
-	return cast(op, t, t.DType().ToComplex(), g)
+	return applyGeometry(op, t, t.DType().ToComplex(), g)
 }
 
-// cast is As with elements of dtype d.
-func cast(op string, t *tensor.Tensor, d dtype.DType, g shape.Geometry) (*tensor.Tensor, error) {
+// applyGeometry is As with elements of dtype d.
+func applyGeometry(op string, t *tensor.Tensor, d dtype.DType, g shape.Geometry) (*tensor.Tensor, error) {
 	return t.ViewAs(op, d, g.Sizes, g.Strides, g.Offset)
 }

@@ -35,8 +35,8 @@ func In(op string, out, t *tensor.Tensor, g shape.Geometry) (*tensor.Tensor, err
 	return out, out.SetGeometry(op, g.Sizes, g.Strides, g.Offset)
 }
 
-// dimension wraps a dimension of a tensor that must have some.
-func dimension(op string, t *tensor.Tensor, dim int64) (int, error) {
+// wrapDim wraps a dimension of a tensor that must have at least one.
+func wrapDim(op string, t *tensor.Tensor, dim int64) (int, error) {
 	if t.Dim() == 0 {
 		return 0, status.Runtimef("%s: cannot be applied to a 0-dim tensor", op)
 	}
@@ -63,7 +63,7 @@ func Select(op string, t *tensor.Tensor, dim, index int64) (*tensor.Tensor, erro
 
 // Slice views positions start:stop:step of a dimension, by Python's rules for bounds that are negative or too large.
 func Slice(op string, t *tensor.Tensor, dim, start, stop, step int64) (*tensor.Tensor, error) {
-	d, err := dimension(op, t, dim)
+	d, err := wrapDim(op, t, dim)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func Slice(op string, t *tensor.Tensor, dim, start, stop, step int64) (*tensor.T
 
 // Narrow views length positions of a dimension from start on; a negative start counts from the end.
 func Narrow(op string, t *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
-	d, err := dimension(op, t, dim)
+	d, err := wrapDim(op, t, dim)
 	if err != nil {
 		return nil, err
 	}
