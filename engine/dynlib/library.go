@@ -62,26 +62,26 @@ func (l *Library) Open() (found bool, why error) {
 	if l.settled.Load() {
 		return l.found, l.why
 	}
-	if found, why = l.first(); !errors.As(why, new(Shortage)) {
+	if found, why = l.openFirst(); !errors.As(why, new(Shortage)) {
 		l.found, l.why = found, why
 		l.settled.Store(true)
 	}
 	return found, why
 }
 
-// first opens the first file that can be. One that may be there and is not opened for a shortage is not replaced by another, which would
-// compute otherwise.
-func (l *Library) first() (found bool, why error) {
-	files, named := l.files()
+// openFirst opens the first file that can be opened. A file that exists but fails to open for a shortage of resources is not replaced by
+// another one, whose results could differ.
+func (l *Library) openFirst() (found bool, why error) {
+	files, named := l.candidateFiles()
 	for _, file := range files {
-		err := l.open(file)
+		err := l.openFile(file)
 		if err == nil {
 			return true, nil
 		}
 		_, missing := os.Stat(file)
 		there := named || missing == nil
 		if there || !strings.Contains(file, "/") { // the system may find it
-			if short := shortage(err); short != nil {
+			if short := toShortage(err); short != nil {
 				return false, short
 			}
 		}
@@ -92,8 +92,8 @@ func (l *Library) first() (found bool, why error) {
 	return false, why
 }
 
-// shortage returns err if it is a Shortage, and nil otherwise.
-func shortage(err error) error {
+// toShortage returns err as a Shortage, or nil.
+func toShortage(err error) error {
 	if short := Shortage(""); errors.As(err, &short) {
 		return short
 	}
@@ -108,11 +108,12 @@ func shortage(err error) error {
 
 // Named reports whether the environment names a file.
 func (l *Library) Named() bool {
-	_, named := l.files()
+	_, named := l.candidateFiles()
 	return named
 }
 
-func (l *Library) files() (files []string, named bool) {
+// candidateFiles returns the files to try, and whether the environment names the file.
+func (l *Library) candidateFiles() (files []string, named bool) {
 	switch file := os.Getenv(l.Variable); file {
 	case "":
 	case "none":
@@ -142,8 +143,8 @@ func Folder() string {
 	return C.GoString(buffer)
 }
 
-// open opens a file. One that lacks functions stays open: a library need not bear to be closed.
-func (l *Library) open(file string) error {
+// openFile opens a file. A library that lacks functions stays open, since it may not support being closed.
+func (l *Library) openFile(file string) error {
 	if l.Ready != nil {
 		opened, why := l.Ready()
 		if why != nil {
@@ -151,14 +152,14 @@ func (l *Library) open(file string) error {
 		}
 		defer opened()
 	}
-	handle, err := load(file)
+	handle, err := openLibrary(file)
 	if err != nil {
 		return err
 	}
 	missing := ""
 	for _, prefix := range orEmpty(l.Prefixes) {
 		for _, suffix := range orEmpty(l.Suffixes) {
-			lacks := l.take(handle, prefix, suffix)
+			lacks := l.fillTable(handle, prefix, suffix)
 			if lacks == "" {
 				l.handle, l.prefix, l.suffix = handle, prefix, suffix
 				return nil
@@ -176,8 +177,8 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// take fills the table, and names a function that is missing.
-func (l *Library) take(handle unsafe.Pointer, prefix, suffix string) string {
+// fillTable fills the function table, and returns the name of a missing function or "".
+func (l *Library) fillTable(handle unsafe.Pointer, prefix, suffix string) string {
 	before, behind := C.CString(prefix), C.CString(suffix)
 	defer C.free(unsafe.Pointer(before))
 	defer C.free(unsafe.Pointer(behind))
@@ -191,7 +192,7 @@ func (l *Library) Find(name string) unsafe.Pointer {
 	return C.lt_library_find(l.handle, text)
 }
 
-func load(path string) (unsafe.Pointer, error) {
+func openLibrary(path string) (unsafe.Pointer, error) {
 	const size = 512
 	text, why := C.CString(path), (*C.char)(C.malloc(size))
 	defer C.free(unsafe.Pointer(text))

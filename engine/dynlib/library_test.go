@@ -13,12 +13,12 @@ func TestFiles(t *testing.T) {
 	l := Library{Variable: "LIBTENSOR_SOME", Files: []string{"libsome.so.1", "./libsome.so", "../other/libsome.so"}}
 	here := Folder()
 	require.NotEmpty(t, here)
-	files, named := l.files()
+	files, named := l.candidateFiles()
 	require.False(t, named)
 	require.Equal(t, []string{"libsome.so.1", filepath.Join(here, "libsome.so"), filepath.Join(filepath.Dir(here), "other/libsome.so")}, files)
 
 	t.Setenv(l.Variable, "none")
-	files, named = l.files()
+	files, named = l.candidateFiles()
 	require.False(t, named)
 	require.Empty(t, files)
 	found, why := l.Open()
@@ -26,7 +26,7 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, why)
 
 	t.Setenv(l.Variable, "/nowhere/libsome.so")
-	files, named = l.files()
+	files, named = l.candidateFiles()
 	require.True(t, named)
 	require.Equal(t, []string{"/nowhere/libsome.so"}, files)
 }
