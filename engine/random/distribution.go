@@ -12,7 +12,7 @@ type Distribution interface {
 	// Check returns an error for dtypes and parameters that nothing can be drawn for; each is dtype.None where elements have no parameters.
 	Check(to, each dtype.DType) error
 
-	// words is how many an element takes, 0 where elements are not drawn one by one.
+	// countWords returns the number of words of an element, or 0 where elements are not drawn one by one.
 	countWords(to, each dtype.DType) int
 
 	// draw fills to. The stream is the caller's alone, all checks have passed but Multinomial's of its weights, and each is as long as to, or has as many

@@ -33,9 +33,9 @@ type loader struct {
 
 // records are the storages' bytes in a file.
 type records interface {
-	// find returns where those of a key are, nil for keys that the file does not have.
+	// findRecord returns the record of a key, or nil for keys that the file does not have.
 	findRecord(key string) *archive.Entry
-	// fill reads them.
+	// readRecords reads records into memory.
 	readRecords(targets []archive.Target) error
 }
 
