@@ -11,7 +11,7 @@ from decomposition_samples import LINES, list_samples, make_arguments
 from exported_models import MODELS, flat
 
 import libtensor as torch
-from libtensor.export import default_decompositions, export, load, save
+from libtensor.export import CustomDecompTable, default_decompositions, export, load, save
 from libtensor.export.lowering import find_operator
 from libtensor.export.writer import code_of
 from libtensor.fx.experimental.proxy_tensor import make_fx
@@ -210,6 +210,7 @@ def test_an_operator_that_is_removed_from_the_table_stays_whole():
     program = export(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.SiLU()), (torch.ones(2, 3),))
     assert names(program.run_decompositions(table)) == {"linear.default", "mul.Tensor", "sigmoid.default"}
     assert torch.ops.aten.linear.default in default_decompositions()
+    assert table.copy() == table.materialize() == table and len(CustomDecompTable()) == len(table) + 1
 
 
 def test_a_table_of_functions():

@@ -111,6 +111,7 @@ OTHER_VALUES = {
         "torch.backends.cuda.preferred_linalg_library torch.export.Dim torch.export.dims torch.utils.flop_counter.FlopCounterMode "
         "torch.utils.checkpoint.checkpoint"
     ),
+    "other decompositions": "torch.export.CustomDecompTable torch.export.default_decompositions",
     "abstract classes, and at least one tensor": (
         "torch.utils.data.DFIterDataPipe torch.utils.data.IterDataPipe torch.atleast_1d torch.atleast_2d torch.atleast_3d"
     ),

@@ -19,12 +19,18 @@ KEPT = ("_assert", "sym_constrain", "with_effects")  # the beginnings of names o
 
 
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
-    """Decompositions by operator. A function has the operator's parameters and calls others; the operator stays whole where it returns
-    NotImplemented. Removing an operator keeps it whole."""
+    """Decompositions by operator, initially those of default_decompositions(). A function has the operator's parameters and calls others; the
+    operator stays whole where it returns NotImplemented. Removing an operator keeps it whole."""
+
+    def __init__(self) -> None:
+        super().__init__({find_operator(f"torch.ops.aten.{name}"): function for name, function in TABLE.items()})
 
     def copy(self) -> CustomDecompTable:
         """Returns a copy of the table."""
-        return CustomDecompTable(self)
+        made = CustomDecompTable()
+        made.clear()
+        made.update(self)
+        return made
 
     def materialize(self) -> dict[Any, Callable[..., Any]]:
         """Returns the decompositions as a dict."""
@@ -40,7 +46,7 @@ def default_decompositions() -> CustomDecompTable:
     >>> list(linear.run_decompositions(table).operators)
     ['torch.ops.aten.linear.default']
     """
-    return CustomDecompTable({find_operator(f"torch.ops.aten.{name}"): function for name, function in TABLE.items()})
+    return CustomDecompTable()
 
 
 def walk_nodes(graph: dict[str, Any]) -> Iterator[dict[str, Any]]:
