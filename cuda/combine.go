@@ -79,6 +79,7 @@ func (c *combination) arrange(op string, rows *kernel.Loop) error {
 		l.ndim++
 		l.numel *= size
 	}
+	l.divisors()
 	if l.numel > mostSorted {
 		return status.NotImplementedf("%s is not implemented on cuda for more than %d indices; move the tensors to the cpu", op, int64(mostSorted))
 	}

@@ -33,11 +33,16 @@ type loop struct {
 	strides [loopOperands][loopDims]int64
 	sizes   [loopDims]int64
 	numel   int64
-	ndim    int32
+
+	multipliers [loopDims]uint32
+	shifts      [loopDims]uint8
+	vectors     uint32
+	ndim        int32
 
 	memory, compute [loopOperands]dtype.DType
 	converts        conversion
-	_               [11]byte
+	constants       uint8
+	_               [6]byte
 	params          [64]byte
 	numbers         [loopOperands][16]byte
 }
@@ -146,6 +151,17 @@ func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int,
 
 // launch runs an entry over rows, one launch for each index of the dimensions that exceed those of a launch.
 func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kernel.Loop) error {
+	if form, ok := m.contiguous(entry, a.l, rows); ok {
+		f, err := m.function(op, form)
+		if err != nil {
+			return err
+		}
+		n := int64(a.l.vectors)
+		if n == 0 {
+			n = a.l.numel
+		}
+		return m.start(op, f, n, a.at, a.size)
+	}
 	f, err := m.function(op, entry)
 	if err != nil {
 		return err
@@ -179,6 +195,7 @@ func (m *machine) outer(op string, f cu.Function, a arguments, rows *kernel.Loop
 		l.data[k] = rows.Data[k]
 		copy(l.strides[k][:ndim], rows.Strides[k][:ndim])
 	}
+	l.divisors()
 	return m.start(op, f, max(l.numel/atOnce, min(l.numel, enoughThreads)), a.at, a.size)
 }
 

@@ -16,6 +16,7 @@ import (
 type card struct {
 	index   int
 	at      cu.Device
+	major   int // of its compute capability
 	context cu.CUContext
 	pool    pool
 	streams streams
@@ -60,6 +61,9 @@ func open(op string, d device.Device) (*card, error) {
 	var err error
 	if c.at, err = cu.GetDevice(c.index); err != nil {
 		return nil, failed(op, "cuDeviceGet", err)
+	}
+	if c.major, err = c.at.Attribute(cu.ComputeCapabilityMajor); err != nil {
+		return nil, failed(op, "cuDeviceGetAttribute", err)
 	}
 	if c.context, err = c.at.RetainPrimaryCtx(); err != nil {
 		return nil, failed(op, "cuDevicePrimaryCtxRetain", err)

@@ -2,7 +2,7 @@
 #ifndef LIBTENSOR_CUDA_BATCHES_H
 #define LIBTENSOR_CUDA_BATCHES_H
 
-#include "device.h"
+#include "halves.h"
 
 namespace lt {
 namespace {
@@ -12,10 +12,7 @@ LT_INLINE void load_as(uint64_t at, int64_t step, int n, T (&x)[N]) {
 #pragma unroll
   for (int j = 0; j < N; j++) {
     const M *from = (const M *)LT_PLACE(at, sizeof(M), false);
-    if constexpr (std::is_same_v<M, T>)
-      x[j] = *from;
-    else
-      x[j] = convert<T>(*from);
+    x[j] = convert_element<T>(*from);
     if (j + 1 < n) at += step;
   }
 }

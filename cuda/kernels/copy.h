@@ -1,5 +1,5 @@
 // Copies and fills: elements move as the bytes that they are, or are converted.
-#include "elementwise.h"
+#include "contiguous.h"
 
 namespace lt {
 namespace {
@@ -35,6 +35,16 @@ LT_ELEMENTWISE(fill_2, 1, true, Fill, uint16_t, uint16_t)
 LT_ELEMENTWISE(fill_4, 1, true, Fill, uint32_t, uint32_t)
 LT_ELEMENTWISE(fill_8, 1, true, Fill, uint64_t, uint64_t)
 LT_ELEMENTWISE(fill_16, 1, true, Fill, lt::Pair, lt::Pair)
+LT_CONTIGUOUS(move_contiguous_1, 1, Move, uint8_t, uint8_t, uint8_t, uint8_t)
+LT_CONTIGUOUS(move_contiguous_2, 1, Move, uint16_t, uint16_t, uint16_t, uint16_t)
+LT_CONTIGUOUS(move_contiguous_4, 1, Move, uint32_t, uint32_t, uint32_t, uint32_t)
+LT_CONTIGUOUS(move_contiguous_8, 1, Move, uint64_t, uint64_t, uint64_t, uint64_t)
+LT_CONTIGUOUS(move_contiguous_16, 1, Move, lt::Pair, lt::Pair, lt::Pair, lt::Pair)
+LT_CONTIGUOUS(fill_contiguous_1, 1, Fill, uint8_t, uint8_t, uint8_t)
+LT_CONTIGUOUS(fill_contiguous_2, 1, Fill, uint16_t, uint16_t, uint16_t)
+LT_CONTIGUOUS(fill_contiguous_4, 1, Fill, uint32_t, uint32_t, uint32_t)
+LT_CONTIGUOUS(fill_contiguous_8, 1, Fill, uint64_t, uint64_t, uint64_t)
+LT_CONTIGUOUS(fill_contiguous_16, 1, Fill, lt::Pair, lt::Pair, lt::Pair)
 LT_KERNEL(convert, lt::Loop) {
   for (int64_t i = LT_THREAD; i < args.numel; i += LT_THREADS) {
     char *data[2];

@@ -23,12 +23,23 @@ struct Loop {
   int64_t strides[kOperands][kDims];
   int64_t sizes[kDims];
   int64_t numel;
+  uint32_t multipliers[kDims];  // with shifts, the divisors of sizes
+  uint8_t shifts[kDims];
+  uint32_t vectors;  // of contiguous operands
   int32_t ndim;
   uint8_t memory[kOperands], compute[kOperands];
-  uint8_t converts, reserved[11];  // converts is a Conversion
+  uint8_t converts;   // a Conversion
+  uint8_t constants;  // of contiguous operands
+  uint8_t reserved[6];
   alignas(16) char params[64];
   alignas(16) char numbers[kOperands][16];  // operands without an address
 };
+
+// i / sizes[d], for i below 2^31.
+LT_INLINE uint32_t divide(const Loop &l, int d, uint32_t i) {
+  return ((uint32_t)((uint64_t)i * l.multipliers[d] >> 32) + i) >> l.shifts[d];
+}
+LT_INLINE int64_t divide(const Loop &l, int d, int64_t i) { return i / l.sizes[d]; }
 
 // The byte offset of element i of every operand, in more than one dimension.
 template <class Index>
@@ -36,14 +47,14 @@ LT_INLINE void locate_by(const Loop &l, Index i, int64_t *offsets) {
   for (int k = 0; k < kOperands; k++) offsets[k] = 0;
 #pragma unroll 1
   for (int d = 0; d < l.ndim; d++) {
-    const Index size = Index(l.sizes[d]), rest = i / size;
+    const Index size = Index(l.sizes[d]), rest = divide(l, d, i);
     for (int k = 0; k < kOperands; k++) offsets[k] += int64_t(i - rest * size) * l.strides[k][d];
     i = rest;
   }
 }
 [[maybe_unused]] LT_NOINLINE void locate(const Loop &l, int64_t i, int64_t *offsets) {
   if (l.numel < ((int64_t)1 << 31))
-    locate_by<uint32_t>(l, (uint32_t)i, offsets);  // divides faster
+    locate_by<uint32_t>(l, (uint32_t)i, offsets);
   else
     locate_by<int64_t>(l, i, offsets);
 }
@@ -100,9 +111,10 @@ template <class E>
 LT_INLINE void store_output(const Loop &l, int k, char *to, E x) {
   if (!is_converted(l, k)) return (void)(*(E *)to = x);
   if constexpr (std::is_same_v<E, float>) {
-    if (l.memory[k] == Traits<Float16>::number) return (void)(*(Float16 *)to = convert<Float16>(x));
+    if (l.memory[k] == Traits<Float16>::number)
+      return (void)(*(Float16 *)to = convert_element<Float16>(x));
     if (l.memory[k] == Traits<BFloat16>::number)
-      return (void)(*(BFloat16 *)to = convert<BFloat16>(x));
+      return (void)(*(BFloat16 *)to = convert_element<BFloat16>(x));
   }
   E made = x;
   convert_value(l.compute[k], l.memory[k], (const char *)&made, to);

@@ -27,11 +27,16 @@ UNITS = (
     " logarithm logical loss normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
     " trigonometric unique"
 ).split()
+# Units whose elements take too few instructions to wait for memory: they have separate entries for contiguous operands.
+CONTIGUOUS = "activation arithmetic bitwise classify comparison division exponential extremum logical rounding sign ternary".split()
+STORED = {"float32": {"float32": "float", "float16": "lt::Float16", "bfloat16": "lt::BFloat16"}}  # the dtypes in memory by compute dtype
 HEADERS = {
+    "LT_CONTIGUOUS": "contiguous",
     "LT_REDUCING": "reducing",
     "LT_COMBINE": "combining",
     "LT_SEEKING": "seeking",
-    "LT_LANE": "lanes",
+    "LT_SOFT": "soft",
+    "LT_SCANNING": "scanning",
     "LT_RANGE": "lanes",
     "LT_LINE": "lines",
     "LT_MEMBER": "grouping",
@@ -48,7 +53,30 @@ GROUPING = {
     "unique_consecutive": ["group_flags"],
     "unique_rows": ["rows_runs", "rows_merge"],
 }
-OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
+# Entries for bfloat16 in memory are compiled for the first devices with instructions for it, as separate units.
+UNITS += [f"{unit}_bfloat16" for unit in CONTIGUOUS if unit != "bitwise"]
+# The kernels of soft.h.
+SOFT = {
+    "softmax": "kSoftLane",
+    "log_softmax": "kLogSoftLane",
+    "logsumexp": "kLogSumExpLane",
+    "softmax_gradient": "kSoftGradientLane",
+    "log_softmax_gradient": "kLogSoftGradientLane",
+}
+# The steps of scanning.h, with the elements of a strand: few of long functions.
+SCANNING = {
+    "cumsum": "Accumulating<lt::AddStep, {}, 8>",
+    "cumprod": "Accumulating<lt::MulStep, {}, 8>",
+    "logcumsumexp": "Accumulating<lt::LogAddExpStep, {}, 1>",
+    "cummax": "Extremes<true, {}>",
+    "cummin": "Extremes<false, {}>",
+}
+OPTIONS = ["-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
+
+
+def options(unit):
+    """The options of NVRTC for a unit."""
+    return [f"--gpu-architecture=compute_{80 if unit.endswith('_bfloat16') else 75}", *OPTIONS]
 
 
 def includes(path, seen):
@@ -75,7 +103,7 @@ def digest(unit):
     seen = set(HERE.glob("nvrtc/*"))
     for name in re.findall(r'#include "([^"]+)"', text):
         includes(ROOT / name, seen)
-    parts = [code(text), " ".join(OPTIONS).encode(), *(code(p.read_text()) for p in sorted(seen))]
+    parts = [code(text), " ".join(options(unit)).encode(), *(code(p.read_text()) for p in sorted(seen))]
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
@@ -95,6 +123,7 @@ def entries(unit):
     command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_TIER=cuda", str(SOURCES / f"units/{unit}.h")]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     table = text[text.index(f"lt_{unit}_cuda[] =") :]
+    seen = set()
     for name, signature, rows in re.findall(r'\{\s*"(\w+)",\s*"([^"]*)",\s*\{(.*?)\}\s*\}', table, re.S):
         at = max(signature.find(">"), signature.find("="))
         letters = signature.replace(">", "").replace("=", "")
@@ -104,8 +133,10 @@ def entries(unit):
             entry = f"{name}_{dtype}"
             if dtype in ABSENT:
                 continue
-            if signature == "scan" and found:
-                yield entry, f"LT_LANE({entry}, {found[1]}, {found[2]})"
+            if unit == "softmax" and found:
+                yield entry, f"LT_SOFT({entry}, {SOFT[name]}, {found[2]})"
+            elif unit == "scan" and found:
+                yield entry, f"LT_SCANNING({entry}, {SCANNING[name].format(found[2])}, {found[2]})"
             elif unit == "sort" and found and name not in SORTING:
                 yield entry, f"LT_LINE({entry}, {found[1]}, {found[2]})"
             elif unit == "unique" and found:
@@ -128,6 +159,13 @@ def entries(unit):
                 else:
                     types = ", ".join(LETTERS[letter].format(found[2]) for letter in letters)
                     yield entry, f"LT_ELEMENTWISE({entry}, {at}, {str('>' in signature).lower()}, {found[1]}, {found[2]}, {types})"
+                    if ">" in signature and unit in CONTIGUOUS and ("complex" not in dtype or unit == "arithmetic"):
+                        for stored in STORED.get(dtype, {dtype: found[2]}).items():
+                            entry = f"{name}_contiguous_{stored[0]}"
+                            if entry in seen:  # a kernel that computes in the dtype
+                                continue
+                            seen.add(entry)
+                            yield entry, f"LT_CONTIGUOUS({entry}, {at}, {found[1]}, {found[2]}, {stored[1]}, {types})"
                     continue
                 yield entry, f"{macro}, {found[1]}, {found[2]})"
 
@@ -138,13 +176,15 @@ def source(unit):
         command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_SIMULATED", str(HERE / f"{unit}.h")]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return re.findall(r'extern "C" void (\w+)\(const void', text), f'#include "cuda/kernels/{unit}.h"\n'
+    unit, half, _ = unit.partition("_bfloat16")
     text = (SOURCES / f"units/{unit}.h").read_text()
     body = text[: text.index("LT_UNIT(")].replace('#include "../native.h"', '#include "cuda/kernels/native.h"')
     body = body.replace('#include "../', '#include "engine/kernel/src/')
-    found = list(entries(unit))
+    found = [(entry, macro) for entry, macro in entries(unit) if entry.endswith("_contiguous_bfloat16") == bool(half)]
     macros = "\n".join(macro for _, macro in found)
-    needs = next((header for macro, header in HEADERS.items() if macro in macros), "elementwise")
-    return [name for name, _ in found], f'#include "cuda/kernels/{needs}.h"\n{body}\n{macros}\n'
+    needs = dict.fromkeys(header for macro, header in HEADERS.items() if f"{macro}(" in macros) or ["elementwise"]
+    included = "\n".join(f'#include "cuda/kernels/{header}.h"' for header in needs)
+    return [name for name, _ in found], f"{included}\n{body}\n{macros}\n"
 
 
 class Nvrtc:
@@ -164,9 +204,9 @@ class Nvrtc:
     def compile(self, unit, text):
         program = ctypes.c_void_p()
         self.lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), f"{unit}.cu".encode(), 0, None, None)
-        options = [*OPTIONS, f"-I{ROOT}", f"-I{HERE}/nvrtc"]
-        array = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
-        if self.lib.nvrtcCompileProgram(program, len(options), array):
+        words = [*options(unit), f"-I{ROOT}", f"-I{HERE}/nvrtc"]
+        array = (ctypes.c_char_p * len(words))(*(o.encode() for o in words))
+        if self.lib.nvrtcCompileProgram(program, len(words), array):
             raise SystemExit(f"{unit}:\n{self.text('ProgramLog', program)}")
         return self.text("PTX", program)
 

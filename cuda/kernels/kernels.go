@@ -25,27 +25,47 @@ type Entry struct {
 	name  string
 	dtype dtype.DType // None of those that are for all
 	bytes int64       // 0 likewise
+
+	contiguous bool
 }
 
 // Of is the kernel of a name for elements of a dtype.
-func Of(name string, d dtype.DType) Entry { return Entry{name, d, 0} }
+func Of(name string, d dtype.DType) Entry { return Entry{name: name, dtype: d} }
 
 // Wide returns the key of a kernel for elements of a size, of any dtype.
-func Wide(name string, bytes int64) Entry { return Entry{name, dtype.None, bytes} }
+func Wide(name string, bytes int64) Entry { return Entry{name: name, dtype: dtype.None, bytes: bytes} }
 
 // Alone returns the only kernel of a name.
-func Alone(name string) Entry { return Entry{name, dtype.None, 0} }
+func Alone(name string) Entry { return Entry{name: name, dtype: dtype.None} }
+
+// Contiguous returns the form of a kernel for contiguous operands, whose floating-point elements in memory are those of a dtype.
+func (e Entry) Contiguous(stored dtype.DType) Entry {
+	e.dtype, e.contiguous = stored, true
+	return e
+}
+
+// DType returns the dtype of an entry, None if it has none.
+func (e Entry) DType() dtype.DType { return e.dtype }
+
+// Bytes returns the size of the elements of an entry for any dtype, and 0 for others.
+func (e Entry) Bytes() int64 { return e.bytes }
 
 // String is the kernel's name in PTX, such as add_float32 or move_4.
 func (e Entry) String() string {
+	name := e.name
+	if e.contiguous {
+		name += contiguous
+	}
 	switch {
 	case e.dtype != dtype.None:
-		return e.name + "_" + e.dtype.String()
+		return name + "_" + e.dtype.String()
 	case e.bytes > 0:
-		return e.name + "_" + strconv.FormatInt(e.bytes, 10)
+		return name + "_" + strconv.FormatInt(e.bytes, 10)
 	}
-	return e.name
+	return name
 }
+
+const contiguous = "_contiguous"
 
 // parse returns the entry that String names.
 func parse(symbol string) Entry {
@@ -53,14 +73,15 @@ func parse(symbol string) Entry {
 	if at < 0 {
 		return Alone(symbol)
 	}
-	name, of := symbol[:at], symbol[at+1:]
+	name, isContiguous := strings.CutSuffix(symbol[:at], contiguous)
+	of := symbol[at+1:]
 	for _, d := range dtype.All {
 		if d.String() == of {
-			return Of(name, d)
+			return Entry{name: name, dtype: d, contiguous: isContiguous}
 		}
 	}
 	if bytes, err := strconv.ParseInt(of, 10, 64); err == nil {
-		return Wide(name, bytes)
+		return Entry{name: name, dtype: dtype.None, bytes: bytes, contiguous: isContiguous}
 	}
 	return Alone(symbol)
 }

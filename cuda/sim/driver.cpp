@@ -133,7 +133,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
 }
 static int capability() {
   const char *text = getenv("LIBTENSOR_SIM_CAPABILITY");
-  return text ? atoi(text) : 75;
+  return text ? atoi(text) : 80;
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice) {
   ENTER
@@ -366,7 +366,10 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
 // Finds the entries of PTX, and how many bytes of arguments each takes.
 CUresult cuModuleLoadData(CUmodule *out, const void *image) {
   ENTER NEEDS_CONTEXT const std::string text = (const char *)image;
-  if (text.find(".version") == std::string::npos || text.find(".target sm_75") == std::string::npos)
+  const std::string target = ".target sm_";
+  const size_t at = text.find(target);
+  if (text.find(".version") == std::string::npos || at == std::string::npos ||
+      atoi(text.c_str() + at + target.size()) > capability())
     return CUDA_ERROR_INVALID_PTX;
   auto made = std::make_unique<Module>();
   for (size_t at = 0; (at = text.find(".entry ", at)) != std::string::npos;) {

@@ -1,7 +1,12 @@
-"""Elementwise operators over as many elements as a thread has one of, and over more, of which it has several at a time (cuda/elementwise.go)."""
+"""Elementwise operators over as many elements as a thread has one of, over more, of which it has several at a time (cuda/elementwise.go), and over
+vectors of contiguous elements (cuda/contiguous.go)."""
+
+import os
+import subprocess
+import sys
 
 import pytest
-from operands import check
+from operands import DTYPES, check
 
 import libtensor as torch
 
@@ -46,3 +51,35 @@ def test_results_of_two_dtypes():
     x = values(torch.float32, (1 << 18) + 5) * 1.5
     check(lambda x: tuple(torch.frexp(x)), x)
     check(lambda x: (torch.complex(x, x), torch.complex(x, x).abs()), x)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d is not torch.complex32], ids=str)
+def test_contiguous(dtype):
+    """Vectors of adjacent elements, elements behind the last one, and operands that do not begin at a vector."""
+    for n in (1, 3, 15, 16, 17, 255, 1000):
+        x, y = values(dtype, n + 5), values(dtype, n + 5, 2)
+        check(lambda x, y, n=n: (x[:n] * y[:n], x[:n] == y[:n], x[:n].clone(), x.clone()[:n].fill_(1), x[5:] * y[:n]), x, y)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d is not torch.complex32], ids=str)
+@pytest.mark.parametrize("columns", [16, 48, 50])
+def test_rows(columns, dtype):
+    """Rows of whole vectors and of others: a row for all, a column for all, gaps between rows, numbers, and constants in memory."""
+    x = values(dtype, 7 * 5 * columns).view(7, 5, columns)
+    row, column = values(dtype, columns, 2), values(dtype, 35, 3).view(7, 5, 1)
+    check(lambda x, row, column: (x * row, row * x, x * column, column * row, x + column[1, 2], x * 3), x, row, column)
+    check(lambda x, row: (x[:, 1:4] * x[:, :3], x[1:, :, :16].clone(), x[::2] * row, torch.where(x == row, x, row)), x, row)
+    check(lambda x, row: (x.clone()[:, 1:4].fill_(3), x.transpose(0, 1).contiguous(), x[:, :, 1:] * row[1:]), x, row)
+
+
+HALVES = """
+import libtensor as torch
+x = torch.arange(-20.0, 20.0).bfloat16()
+for f in (lambda x: x + x[3], lambda x: x * 0.3, torch.exp, torch.nn.functional.silu, lambda x: x.exp() > 2):
+    assert torch.equal(f(x), f(x.cuda()).cpu())
+"""
+
+
+@pytest.mark.parametrize("capability", [75, 80])
+def test_devices_without_instructions_for_bfloat16(simulation, capability):
+    subprocess.run([sys.executable, "-c", HALVES], check=True, env=os.environ | {"LIBTENSOR_SIM_CAPABILITY": str(capability)})

@@ -62,10 +62,10 @@ def test_each_thread_has_its_own_choice():
 
 def test_properties():
     p = torch.cuda.get_device_properties(1)
-    assert p.name == torch.cuda.get_device_name(1) == "Simulated device" and (p.major, p.minor) == torch.cuda.get_device_capability() == (7, 5)
+    assert p.name == torch.cuda.get_device_name(1) == "Simulated device" and (p.major, p.minor) == torch.cuda.get_device_capability() == (8, 0)
     assert p.total_memory == 8 << 30 and p.multi_processor_count == 2 and p.warp_size == 32
-    assert str(p.uuid).endswith("02") and "name='Simulated device', major=7, minor=5, total_memory=8192MB" in repr(p)
-    assert torch.cuda.can_device_access_peer(0, 1) and torch.cuda.is_bf16_supported() and not torch.cuda.is_bf16_supported(False)
+    assert str(p.uuid).endswith("02") and "name='Simulated device', major=8, minor=0, total_memory=8192MB" in repr(p)
+    assert torch.cuda.can_device_access_peer(0, 1) and torch.cuda.is_bf16_supported(False)
     with pytest.raises(RuntimeError, match="a device is not a peer of itself"):
         torch.cuda.can_device_access_peer(0, 0)
     with pytest.raises(ValueError, match="device_attribute: a device has no 'colour'; it has L2_cache_size, .*warp_size, total_memory"):
