@@ -42,10 +42,10 @@ func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (_ *tensor.Tensor, e
 	case self.Dim() > 1:
 		sizes[1] = channels
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	each := s.AsShape(weight, sizes...)
-	return s.ReturnNew(c.NnPreluEach(self, each))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	each := b.AsShape(weight, sizes...)
+	return b.ReturnNew(c.NnPreluEach(self, each))
 }
 
 // Rrelu multiplies elements up to 0 by random numbers, one drawn for each of them, or all by the middle of the range.
@@ -61,25 +61,25 @@ func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, t
 		made, err := c.NnLeakyRelu(out, self, (lower+upper)/2)
 		return only(op, made, err)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	factors := s.OnesLikeWith(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve)
-	if low := s.Le(self, s.IntNumber(0)); backend.Known(self) {
-		some := s.MaskedSelect(low, low)
-		drawn := s.EmptyBeside(self, dtype.Float64, some.Numel())
-		lower, upper = s.asElement(lower, self), s.asElement(upper, self)
-		s.FillUniformWith(drawn, lower, upper, g)
-		drawn = s.CastTo(drawn, self.DType())
+	b := build.New(c, op)
+	defer b.Close(&err)
+	factors := b.OnesLikeWith(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve)
+	if low := b.Le(self, b.IntNumber(0)); backend.Known(self) {
+		some := b.MaskedSelect(low, low)
+		drawn := b.EmptyBeside(self, dtype.Float64, some.Numel())
+		lower, upper = roundScalar(b, lower, self), roundScalar(b, upper, self)
+		b.FillUniformWith(drawn, lower, upper, g)
+		drawn = b.CastTo(drawn, self.DType())
 		ones := factors
-		factors = s.MaskedScatter(ones, low, drawn)
+		factors = b.MaskedScatter(ones, low, drawn)
 	}
-	return build.WriteResult(s.Builder, out, s.Mul(self, factors))
+	return build.WriteResult(b, out, b.Mul(self, factors))
 }
 
-// asElement returns a number as an element of t has it.
-func (s *scope) asElement(v float64, t *tensor.Tensor) float64 {
-	element := s.FullWith(nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device())
-	rounded, _ := s.ReadElement(element)
+// roundScalar returns v rounded to the dtype of t.
+func roundScalar(b *build.Builder, v float64, t *tensor.Tensor) float64 {
+	element := b.FullWith(nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device())
+	rounded, _ := b.ReadElement(element)
 	return rounded.Float()
 }
 
@@ -100,39 +100,39 @@ func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (_ *tensor.Tensor
 	if n%2 != 0 {
 		return nil, status.Runtimef("%s: the size of dimension %d must be even, but is %d", op, at, n)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	d := self.DType()
 	// The product is rounded to 16 bits, and no factor before it.
-	gate := s.Sigmoid(s.CastTo(s.Narrow(self, int64(at), n/2, n/2), d.Compute()))
-	return build.WriteResult(s.Builder, nil, s.CastTo(s.Mul(s.Narrow(self, int64(at), 0, n/2), gate), d))
+	gate := b.Sigmoid(b.CastTo(b.Narrow(self, int64(at), n/2, n/2), d.Compute()))
+	return build.WriteResult(b, nil, b.CastTo(b.Mul(b.Narrow(self, int64(at), 0, n/2), gate), d))
 }
 
 // NnSoftmin computes softmax(-self).
 func NnSoftmin(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_softmin")
-	defer s.Close(&err)
-	turned := s.Neg(self)
-	return s.ReturnNew(c.Softmax(nil, turned, dim, d))
+	b := build.New(c, "nn_softmin")
+	defer b.Close(&err)
+	turned := b.Neg(self)
+	return b.ReturnNew(c.Softmax(nil, turned, dim, d))
 }
 
 // NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
 func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_gumbel_softmax")
-	defer s.Close(&err)
-	s.Check(floating(s.Op, self))
-	_, err = shape.WrapDim(s.Op, dim, self.Dim()) // before anything is drawn
-	s.Check(err)
-	waiting := s.EmptyLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
-	s.FillExponentialWith(waiting, 1, g)
-	noise := s.Neg(s.Log(waiting))
-	logits := s.Div(s.Add(self, noise), s.FloatNumber(tau))
-	soft := s.Softmax(logits, dim, dtype.None)
+	b := build.New(c, "nn_gumbel_softmax")
+	defer b.Close(&err)
+	b.Check(floating(b.Op, self))
+	_, err = shape.WrapDim(b.Op, dim, self.Dim()) // before anything is drawn
+	b.Check(err)
+	waiting := b.EmptyLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
+	b.FillExponentialWith(waiting, 1, g)
+	noise := b.Neg(b.Log(waiting))
+	logits := b.Div(b.Add(self, noise), b.FloatNumber(tau))
+	soft := b.Softmax(logits, dim, dtype.None)
 	if !hard {
-		return build.WriteResult(s.Builder, nil, soft)
+		return build.WriteResult(b, nil, soft)
 	}
-	index := s.Argmax(soft, ops.Int(dim), true)
-	zeros := s.ZerosLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
-	one := s.ScatterValue(zeros, dim, index, dtype.IntScalar(1))
-	return build.WriteResult(s.Builder, nil, s.Add(s.Sub(one, s.Detach(soft)), soft))
+	index := b.Argmax(soft, ops.Int(dim), true)
+	zeros := b.ZerosLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
+	one := b.ScatterValue(zeros, dim, index, dtype.IntScalar(1))
+	return build.WriteResult(b, nil, b.Add(b.Sub(one, b.Detach(soft)), soft))
 }

@@ -16,7 +16,7 @@ import (
 
 // attention has the operands of one, whose leading dimensions become the same.
 type attention struct {
-	*scope
+	*build.Builder
 	query, key, value, mask *tensor.Tensor
 	causal                  bool
 	scale                   float64
@@ -25,7 +25,7 @@ type attention struct {
 
 // NnScaledDotProductAttention returns means of values, weighted by the softmax of products of queries and keys.
 func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (_ *tensor.Tensor, err error) {
-	a := attention{scope: newScope(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
+	a := attention{Builder: build.New(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
 	defer a.Close(&err)
 	a.check(dropout)
 	a.scale = 1 / math.Sqrt(float64(max(q.Sizes()[q.Dim()-1], 1)))

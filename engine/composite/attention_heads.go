@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -11,7 +12,7 @@ import (
 
 // heads is an attention of several heads: of sequences (length, examples, features), of which each head has a part of the features.
 type heads struct {
-	*scope
+	*build.Builder
 	q, k, v, mask, padding   *tensor.Tensor
 	embed, count             int64
 	rows, keys, examples     int64
@@ -22,7 +23,7 @@ type heads struct {
 func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
 	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor,
 	average, causal bool) (out, weights *tensor.Tensor, err error) {
-	h := heads{scope: newScope(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
+	h := heads{Builder: build.New(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
 		causal: causal, weights: needWeights}
 	defer h.Close(&err)
 	h.check(separate, outWeight)
@@ -51,19 +52,15 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 	made = h.NnLinear(made, outWeight, outBias)
 	made = h.AsShape(made, h.rows, h.examples, made.Sizes()[1])
 	if !h.batched {
-		made = h.squeezed(made, 1)
+		made = h.SqueezeDim(made, 1)
 		if needWeights {
-			weights = h.squeezed(weights, 0)
+			weights = h.SqueezeDim(weights, 0)
 		}
 	}
 	if !needWeights {
 		weights = h.EmptyBeside(made, made.DType(), 0)
 	}
 	return h.ReturnBoth(made, weights)
-}
-
-func (h *heads) squeezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return h.SqueezeDim(t, dim)
 }
 
 // check returns an error for invalid operands. It adds a batch dimension to unbatched ones.

@@ -65,12 +65,12 @@ func ConvTbc(c dispatch.Context, self, weight, bias *tensor.Tensor, pad int64) (
 	if self.Dim() != 3 || weight.Dim() != 3 || bias.Dim() != 1 {
 		return nil, status.Runtimef("%s: self must be (L, N, C), weight (K, C, M) and bias (M), but they have sizes %v, %v and %v", op, self.Sizes(), weight.Sizes(), bias.Sizes())
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	signals, kernels := s.ReorderDims(self, 1, 2, 0), s.ReorderDims(weight, 2, 1, 0)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	signals, kernels := b.ReorderDims(self, 1, 2, 0), b.ReorderDims(weight, 2, 1, 0)
 	one := []int64{1}
-	made := s.Conv1d(signals, kernels, bias, one, []int64{pad}, one, 1)
-	return build.WriteResult(s.Builder, nil, s.AsContiguous(s.ReorderDims(made, 2, 0, 1)))
+	made := b.Conv1d(signals, kernels, bias, one, []int64{pad}, one, 1)
+	return build.WriteResult(b, nil, b.AsContiguous(b.ReorderDims(made, 2, 0, 1)))
 }
 
 // convolution holds the arguments of a convolution in n dimensions.
@@ -94,14 +94,14 @@ func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tens
 	if weight.Dim() != v.n+2 {
 		return nil, v.wrong("expected %d-dimensional weight, but got weight of size %v", v.n+2, weight.Sizes())
 	}
-	s := newScope(c, v.op)
-	defer s.Close(&err)
+	b := build.New(c, v.op)
+	defer b.Close(&err)
 	alone := self.Dim() == v.n+1
 	if alone {
-		self = s.Unsqueeze(self, 0)
+		self = b.Unsqueeze(self, 0)
 	}
 	if !alone && self.Sizes()[0] == 0 {
-		self, weight, bias = v.emptyBatch(s, self, weight, bias)
+		self, weight, bias = v.emptyBatch(b, self, weight, bias)
 	}
 	if err := v.check(self, weight, bias); err != nil {
 		return nil, err
@@ -116,16 +116,16 @@ func convolve(c dispatch.Context, v convolution, self, weight, bias *tensor.Tens
 		run = c.NnConvolutionTranspose
 	}
 	if !v.transposed && self.Sizes()[1] == 0 { // as in PyTorch: kernels without input channels have no output channels
-		weight = s.Narrow(weight, 0, 0, 0)
+		weight = b.Narrow(weight, 0, 0, 0)
 		if bias != nil {
-			bias = s.Narrow(bias, 0, 0, 0)
+			bias = b.Narrow(bias, 0, 0, 0)
 		}
 	}
-	made := s.Track(run(self, weight, bias, sizes, v.stride, v.padding, v.dilation, v.groups, format))
+	made := b.Track(run(self, weight, bias, sizes, v.stride, v.padding, v.dilation, v.groups, format))
 	if alone {
-		made = s.SqueezeDim(made, 0)
+		made = b.SqueezeDim(made, 0)
 	}
-	return build.WriteResult(s.Builder, nil, made)
+	return build.WriteResult(b, nil, made)
 }
 
 func (v *convolution) wrong(format string, a ...any) error {
@@ -203,7 +203,7 @@ func (v *convolution) check(self, weight, bias *tensor.Tensor) error {
 
 // emptyBatch casts the operands to the dtype of the result for an input without batch elements. As in PyTorch, the dtypes may then differ: the weight
 // takes part in promotion as a 0-dim tensor. Operands that are rejected are not cast.
-func (v *convolution) emptyBatch(s *scope, self, weight, bias *tensor.Tensor) (_, _, _ *tensor.Tensor) {
+func (v *convolution) emptyBatch(b *build.Builder, self, weight, bias *tensor.Tensor) (_, _, _ *tensor.Tensor) {
 	made := self.DType()
 	if made.IsComplex() || !v.transposed && bias != nil && bias.DType() != made {
 		return self, weight, bias
@@ -212,9 +212,9 @@ func (v *convolution) emptyBatch(s *scope, self, weight, bias *tensor.Tensor) (_
 		made = dtype.Promote(made, weight.DType())
 	}
 	if bias != nil {
-		bias = s.CastTo(bias, made)
+		bias = b.CastTo(bias, made)
 	}
-	return s.CastTo(self, made), s.CastTo(weight, made), bias
+	return b.CastTo(self, made), b.CastTo(weight, made), bias
 }
 
 // sizes returns the spatial sizes of the result. It converts a padding that is a string.

@@ -15,21 +15,21 @@ func AliasCopy(c dispatch.Context, out, self *tensor.Tensor) (*tensor.Tensor, er
 
 // copyOf returns a row-major copy of view and releases view, or writes the elements to out. A sparse tensor is cloned with its layout.
 func copyOf(c dispatch.Context, op string, out, view *tensor.Tensor, failed error) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.Track(view, failed)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	b.Track(view, failed)
 	if out != nil {
-		s.CheckStrided(view, out)
-		return build.WriteResult(s.Builder, out, view)
+		b.CheckStrided(view, out)
+		return build.WriteResult(b, out, view)
 	}
-	return s.ReturnNew(c.Clone(view, rowMajor(view)))
+	return b.ReturnNew(c.Clone(view, rowMajor(view)))
 }
 
 // copiesOf are row-major copies of views, which it releases.
 func copiesOf(c dispatch.Context, op string, views []*tensor.Tensor, failed error) (_ []*tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.TrackAll(views, failed)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	b.TrackAll(views, failed)
 	return owner.List(len(views), func(i int) (*tensor.Tensor, error) { return c.Clone(views[i], rowMajor(views[i])) })
 }
 

@@ -12,9 +12,9 @@ import (
 // Cov returns the covariance matrix of variables in rows and observations in columns. fweights are the frequencies of observations, aweights their
 // weights.
 func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "cov")
-	defer s.Close(&err)
-	s.CheckStrided(self, fweights, aweights)
+	b := build.New(c, "cov")
+	defer b.Close(&err)
+	b.CheckStrided(self, fweights, aweights)
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("cov: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
@@ -29,8 +29,8 @@ func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aw
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
-	x := s.wideEnough(s.AsShape(self, rows, n))
-	w, err := s.weights(n, fweights, aweights)
+	x := castToCompute(b, b.AsShape(self, rows, n))
+	w, err := combineWeights(b, n, fweights, aweights)
 	if err != nil {
 		return nil, err
 	}
@@ -38,46 +38,46 @@ func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aw
 	var norm, mean *tensor.Tensor
 	switch {
 	case w == nil:
-		norm = s.FloatNumber(float64(n - correction))
-		mean = s.mean(x, 1, d.Compute())
+		norm = b.FloatNumber(float64(n - correction))
+		mean = b.MeanWith(x, []int64{1}, true, d.Compute())
 	default:
-		total := s.Sum(w, nil, false)
-		if v, known := s.ReadElement(total); known && v.Equal(0) {
+		total := b.Sum(w, nil, false)
+		if v, known := b.ReadElement(total); known && v.Equal(0) {
 			return nil, status.Runtimef("cov: weights sum to zero, can't be normalized")
 		}
-		mean = s.Unsqueeze(s.Div(s.Sum(s.Mul(x, w), []int64{1}, false), total), 1)
+		mean = b.Unsqueeze(b.Div(b.Sum(b.Mul(x, w), []int64{1}, false), total), 1)
 		if aweights == nil {
-			norm = s.Sub(total, s.Number(dtype.IntScalar(correction)))
+			norm = b.Sub(total, b.Number(dtype.IntScalar(correction)))
 		} else {
-			squares := s.Sum(s.Mul(w, aweights), nil, false)
-			norm = s.Sub(total, s.Div(s.Mul(squares, s.Number(dtype.IntScalar(correction))), total))
+			squares := b.Sum(b.Mul(w, aweights), nil, false)
+			norm = b.Sub(total, b.Div(b.Mul(squares, b.Number(dtype.IntScalar(correction))), total))
 		}
 	}
-	if v, known := s.ReadElement(norm); known && v.Float() <= 0 {
-		s.Check(warning.DegreesOfFreedom.Of("cov", "degrees of freedom is <= 0: correction (%d) should be less than the weighted number of observations (%d)", correction, n))
-		norm = s.FloatNumber(0)
+	if v, known := b.ReadElement(norm); known && v.Float() <= 0 {
+		b.Check(warning.DegreesOfFreedom.Of("cov", "degrees of freedom is <= 0: correction (%d) should be less than the weighted number of observations (%d)", correction, n))
+		norm = b.FloatNumber(0)
 	}
-	centred := s.Sub(x, mean)
+	centred := b.Sub(x, mean)
 	weighted := centred
 	if w != nil {
-		weighted = s.CastTo(s.Mul(centred, w), centred.DType())
+		weighted = b.CastTo(b.Mul(centred, w), centred.DType())
 	}
 	if d.IsComplex() {
-		weighted = s.ConjPhysical(weighted)
+		weighted = b.ConjPhysical(weighted)
 	}
-	result := s.Div(s.Mm(centred, s.ReorderDims(weighted, 1, 0)), norm)
+	result := b.Div(b.Mm(centred, b.ReorderDims(weighted, 1, 0)), norm)
 	if rows == 1 {
-		result = s.AsShape(result)
+		result = b.AsShape(result)
 	}
 	if aweights != nil && d == self.DType() {
 		d, err = c.ResultType(self, aweights)
-		s.Check(err)
+		b.Check(err)
 	}
-	return build.WriteResult(s.Builder, nil, s.rounded(result, d))
+	return build.WriteResult(b, nil, castFromCompute(b, result, d))
 }
 
-// weights checks and multiplies the two kinds of weights; nil when there are none.
-func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
+// combineWeights returns the product of the frequency weights and the observation weights after checking them, or nil without weights.
+func combineWeights(b *build.Builder, n int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	for _, w := range []struct {
 		t        *tensor.Tensor
 		name     string
@@ -98,7 +98,7 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 		if n == 0 {
 			continue
 		}
-		if least, known := s.ReadElement(s.Min(w.t)); known && least.Float() < 0 {
+		if least, known := b.ReadElement(b.Min(w.t)); known && least.Float() < 0 {
 			return nil, status.Runtimef("cov: %s cannot be negative", w.name)
 		}
 	}
@@ -106,38 +106,38 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 	case aweights == nil:
 		return fweights, nil
 	case fweights == nil:
-		return s.wideEnough(aweights), nil
+		return castToCompute(b, aweights), nil
 	}
-	return s.Mul(fweights, s.wideEnough(aweights)), nil
+	return b.Mul(fweights, castToCompute(b, aweights)), nil
 }
 
 // Corrcoef returns the matrix of correlation coefficients of variables in rows and observations in columns.
 func Corrcoef(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "corrcoef")
-	defer s.Close(&err)
-	s.CheckStrided(self)
+	b := build.New(c, "corrcoef")
+	defer b.Close(&err)
+	b.CheckStrided(self)
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("corrcoef: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
 	}
-	wide := s.wideEnough(self)
-	matrix := s.Cov(wide)
+	wide := castToCompute(b, self)
+	matrix := b.Cov(wide)
 	if matrix.Dim() == 0 {
-		return build.WriteResult(s.Builder, nil, s.rounded(s.Div(matrix, matrix), self.DType()))
+		return build.WriteResult(b, nil, castFromCompute(b, b.Div(matrix, matrix), self.DType()))
 	}
-	variances := s.Diagonal(matrix, 0, 0, 1)
+	variances := b.Diagonal(matrix, 0, 0, 1)
 	if matrix.DType().IsComplex() {
-		variances = s.Real(variances)
+		variances = b.Real(variances)
 	}
-	spread := s.Sqrt(variances)
-	return build.WriteResult(s.Builder, nil, s.rounded(s.bounded(s.Div(s.Div(matrix, s.Unsqueeze(spread, 1)), s.Unsqueeze(spread, 0))), self.DType()))
+	spread := b.Sqrt(variances)
+	return build.WriteResult(b, nil, castFromCompute(b, clampCorrelations(b, b.Div(b.Div(matrix, b.Unsqueeze(spread, 1)), b.Unsqueeze(spread, 0))), self.DType()))
 }
 
-// bounded returns t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.
-func (s *scope) bounded(t *tensor.Tensor) *tensor.Tensor {
+// clampCorrelations clamps the real and imaginary parts of t, which rounding may have moved out of range, to [-1, 1].
+func clampCorrelations(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 	parts := t
 	if t.DType().IsComplex() {
-		parts = s.ViewAsReal(t)
+		parts = b.ViewAsReal(t)
 	}
-	s.CheckWritten(s.C.Clamp(parts, parts, dtype.IntScalar(-1), dtype.IntScalar(1)))
+	b.CheckWritten(b.C.Clamp(parts, parts, dtype.IntScalar(-1), dtype.IntScalar(1)))
 	return t
 }

@@ -17,8 +17,8 @@ import (
 
 // Diff returns the n-th difference of adjacent elements along dim, after prepend and append are concatenated with self.
 func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "diff")
-	defer s.Close(&err)
+	b := build.New(c, "diff")
+	defer b.Close(&err)
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("diff: expects input to be at least one-dimensional")
 	}
@@ -31,7 +31,7 @@ func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, a
 	}
 	t := self
 	if prepend != nil || append != nil {
-		t = s.joined(at, prepend, self, append)
+		t = concatPresent(b, at, prepend, self, append)
 	}
 	if n == 0 {
 		t = self
@@ -39,46 +39,46 @@ func Diff(c dispatch.Context, out, self *tensor.Tensor, n, dim int64, prepend, a
 	size := t.Sizes()[at]
 	n = min(n, size)
 	if n == 0 {
-		return build.WriteResult(s.Builder, out, s.CloneWith(t, shape.Preserve))
+		return build.WriteResult(b, out, b.CloneWith(t, shape.Preserve))
 	}
 	if t.Numel() == 0 { // the result of n differences of an empty tensor is empty
 		sizes := slices.Clone(t.Sizes())
 		sizes[at] = size - n
-		return build.WriteResultCast(s.Builder, out, s.EmptyBeside(t, t.DType(), sizes...))
+		return build.WriteResultCast(b, out, b.EmptyBeside(t, t.DType(), sizes...))
 	}
 	for range n {
 		size--
 		if size < 0 {
 			break
 		}
-		hi, lo := s.Narrow(t, int64(at), min(1, t.Sizes()[at]), size), s.Narrow(t, int64(at), 0, size)
+		hi, lo := b.Narrow(t, int64(at), min(1, t.Sizes()[at]), size), b.Narrow(t, int64(at), 0, size)
 		switch {
 		case t.DType() == dtype.Bool:
-			t = s.LogicalXor(hi, lo)
+			t = b.LogicalXor(hi, lo)
 		default:
-			t = s.Sub(hi, lo)
+			t = b.Sub(hi, lo)
 		}
 	}
-	return build.WriteResultCast(s.Builder, out, t)
+	return build.WriteResultCast(b, out, t)
 }
 
-// joined has the given tensors, nil ones left out, behind one another along dim.
-func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
+// concatPresent concatenates the tensors that are not nil along dim.
+func concatPresent(b *build.Builder, dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 	parts = slices.DeleteFunc(parts, func(t *tensor.Tensor) bool { return t == nil })
 	first := parts[0]
 	for _, p := range parts {
 		if p.Dim() != first.Dim() || dim >= p.Dim() {
-			s.Check(status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", s.Op, p.Dim(), first.Dim()))
+			b.Check(status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", b.Op, p.Dim(), first.Dim()))
 			return nil
 		}
 		for d, size := range p.Sizes() {
 			if d != dim && size != first.Sizes()[d] {
-				s.Check(status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", s.Op, p.Sizes(), first.Sizes()))
+				b.Check(status.Runtimef("%s: expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; got %v and %v", b.Op, p.Sizes(), first.Sizes()))
 				return nil
 			}
 		}
 	}
-	return s.Cat(parts, int64(dim))
+	return b.Cat(parts, int64(dim))
 }
 
 // Trapezoid integrates y along dim by the trapezoidal rule with spacing dx.
@@ -102,8 +102,8 @@ func CumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (*
 }
 
 func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	at, err := shape.WrapDim(op, dim, y.Dim())
 	if err != nil {
 		return nil, err
@@ -120,46 +120,46 @@ func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scal
 	}
 	var steps *tensor.Tensor
 	if x != nil {
-		if steps, err = s.spacing(x, y, at); err != nil {
+		if steps, err = computeSpacing(b, x, y, at); err != nil {
 			return nil, err
 		}
 	}
 	if steps == nil && !cumulative {
 		// As in PyTorch: all values less half of the outer ones.
-		outer := s.Add(s.Select(y, int64(at), 0), s.Select(y, int64(at), n-1))
-		inner := s.Sub(s.Sum(y, []int64{int64(at)}, false), s.Mul(outer, s.FloatNumber(0.5)))
-		return build.WriteResult(s.Builder, nil, s.Mul(inner, s.Number(dx)))
+		outer := b.Add(b.Select(y, int64(at), 0), b.Select(y, int64(at), n-1))
+		inner := b.Sub(b.Sum(y, []int64{int64(at)}, false), b.Mul(outer, b.FloatNumber(0.5)))
+		return build.WriteResult(b, nil, b.Mul(inner, b.Number(dx)))
 	}
 	m := max(n-1, 0)
-	pairs := s.Add(s.Narrow(y, int64(at), min(1, n), m), s.Narrow(y, int64(at), 0, m))
+	pairs := b.Add(b.Narrow(y, int64(at), min(1, n), m), b.Narrow(y, int64(at), 0, m))
 	half := dtype.FloatScalar(dx.Float() / 2)
 	if dx.Kind == dtype.KindComplex {
 		half = dtype.ComplexScalar(dx.Complex() / 2)
 	}
 	switch {
 	case steps != nil:
-		pairs = s.Mul(steps, pairs)
+		pairs = b.Mul(steps, pairs)
 	}
 	if cumulative {
-		total := s.Cumsum(pairs, int64(at))
+		total := b.Cumsum(pairs, int64(at))
 		if steps != nil {
-			return build.WriteResult(s.Builder, nil, s.Div(total, s.FloatNumber(2)))
+			return build.WriteResult(b, nil, b.Div(total, b.FloatNumber(2)))
 		}
-		return build.WriteResult(s.Builder, nil, s.Mul(total, s.Number(half)))
+		return build.WriteResult(b, nil, b.Mul(total, b.Number(half)))
 	}
-	return build.WriteResult(s.Builder, nil, s.Div(s.Sum(pairs, []int64{int64(at)}, false), s.FloatNumber(2)))
+	return build.WriteResult(b, nil, b.Div(b.Sum(pairs, []int64{int64(at)}, false), b.FloatNumber(2)))
 }
 
-// spacing returns the distances between the points x, in the dimensions of y.
-func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
+// computeSpacing returns the distances between the points x, broadcast to the dimensions of y.
+func computeSpacing(b *build.Builder, x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 	if x.Dim() == 0 {
-		return nil, status.Indexf("%s: x must have at least one dimension", s.Op)
+		return nil, status.Indexf("%s: x must have at least one dimension", b.Op)
 	}
 	sizes := slices.Clone(x.Sizes())
 	switch {
 	case x.Dim() == 1:
 		if x.Numel() != y.Sizes()[at] {
-			return nil, status.Runtimef("%s: there must be one x value for each sample point; got %d and %d", s.Op, x.Numel(), y.Sizes()[at])
+			return nil, status.Runtimef("%s: there must be one x value for each sample point; got %d and %d", b.Op, x.Numel(), y.Sizes()[at])
 		}
 		sizes = make([]int64, y.Dim())
 		for i := range sizes {
@@ -171,20 +171,20 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 			sizes = slices.Insert(sizes, 0, 1)
 		}
 	}
-	points := s.AsShape(x, sizes...)
+	points := b.AsShape(x, sizes...)
 	n := sizes[at]
 	if n == 0 {
 		return points, nil
 	}
-	steps := s.Sub(s.Narrow(points, int64(at), 1, n-1), s.Narrow(points, int64(at), 0, n-1))
+	steps := b.Sub(b.Narrow(points, int64(at), 1, n-1), b.Narrow(points, int64(at), 0, n-1))
 	return steps, nil
 }
 
 // Cross returns the cross product of vectors of three elements along dim, the first dimension of size 3 by default.
 func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "cross")
-	defer s.Close(&err)
-	s.CheckStrided(self, other)
+	b := build.New(c, "cross")
+	defer b.Close(&err)
+	b.CheckStrided(self, other)
 	if self.Dim() != other.Dim() {
 		return nil, status.Runtimef("cross: inputs must have the same number of dimensions, got %v and %v", self.Sizes(), other.Sizes())
 	}
@@ -215,19 +215,19 @@ func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (_ 
 	if err != nil {
 		return nil, err
 	}
-	a, b := s.Unbind(self, int64(at)), s.Unbind(other, int64(at))
+	left, right := b.Unbind(self, int64(at)), b.Unbind(other, int64(at))
 	d, err := c.ResultType(self, other)
-	s.Check(err)
-	made := s.EmptyBeside(self, d, sizes...)
-	parts := s.Unbind(made, int64(at))
+	b.Check(err)
+	made := b.EmptyBeside(self, d, sizes...)
+	parts := b.Unbind(made, int64(at))
 	for i, part := range parts {
 		j, k := (i+1)%3, (i+2)%3
-		less := s.Mul(a[k], b[j])
-		s.CheckWritten(c.Mul(part, a[j], b[k]))
-		s.CheckWritten(c.Sub(part, part, less, dtype.IntScalar(1)))
-		s.Drop(less)
+		less := b.Mul(left[k], right[j])
+		b.CheckWritten(c.Mul(part, left[j], right[k]))
+		b.CheckWritten(c.Sub(part, part, less, dtype.IntScalar(1)))
+		b.Drop(less)
 	}
-	return build.WriteResult(s.Builder, out, made)
+	return build.WriteResult(b, out, made)
 }
 
 // Trace returns the sum of a matrix's diagonal.
@@ -238,15 +238,15 @@ func Trace(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("trace: not implemented for dtype bool")
 	}
-	s := newScope(c, "trace")
-	defer s.Close(&err)
-	return build.WriteResult(s.Builder, nil, s.Sum(s.Diagonal(self, 0, 0, 1), nil, false))
+	b := build.New(c, "trace")
+	defer b.Close(&err)
+	return build.WriteResult(b, nil, b.Sum(b.Diagonal(self, 0, 0, 1), nil, false))
 }
 
 // Dist returns the p-norm of self - other.
 func Dist(c dispatch.Context, self, other *tensor.Tensor, p dtype.Scalar) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "dist")
-	defer s.Close(&err)
-	d := s.Sub(self, other)
-	return s.ReturnNew(c.Norm(nil, d, p, nil, false, dtype.None))
+	b := build.New(c, "dist")
+	defer b.Close(&err)
+	d := b.Sub(self, other)
+	return b.ReturnNew(c.Norm(nil, d, p, nil, false, dtype.None))
 }

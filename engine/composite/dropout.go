@@ -42,10 +42,10 @@ func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 	case k.channels && self.Dim() < 2:
 		return nil, status.Runtimef("%s: self must have shape (N, C, ...), but has sizes %v", k.op, self.Sizes())
 	}
-	s := newScope(c, k.op)
-	defer s.Close(&err)
+	b := build.New(c, k.op)
+	defer b.Close(&err)
 	if p == 1 {
-		return build.WriteResult(s.Builder, out, s.Mul(self, s.ZerosBeside(self, d.ToReal())))
+		return build.WriteResult(b, out, b.Mul(self, b.ZerosBeside(self, d.ToReal())))
 	}
 	transformed := c.Level() != nil
 	like, format := self, shape.Preserve
@@ -54,22 +54,22 @@ func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 	}
 	if k.channels {
 		for dim := 2; dim < self.Dim(); dim++ {
-			like = s.Narrow(like, int64(dim), 0, 1)
+			like = b.Narrow(like, int64(dim), 0, 1)
 		}
 	}
-	noise := s.EmptyLikeWith(like, d.ToReal(), tensor.NoLayout, self.Device(), format)
+	noise := b.EmptyLikeWith(like, d.ToReal(), tensor.NoLayout, self.Device(), format)
 	if transformed { // out of place, so that each batch element of vmap has its own
-		noise = s.BernoulliPWith(noise, 1-p, g)
+		noise = b.BernoulliPWith(noise, 1-p, g)
 	} else {
-		s.FillBernoulliWith(noise, 1-p, g)
+		b.FillBernoulliWith(noise, 1-p, g)
 	}
 	if !k.alpha {
-		return build.WriteResult(s.Builder, out, s.Mul(self, s.Div(noise, s.FloatNumber(1-p))))
+		return build.WriteResult(b, out, b.Mul(self, b.Div(noise, b.FloatNumber(1-p))))
 	}
 	const low = 1.7580993408473766 // -selu(-infinity)
 	a := 1 / math.Sqrt((low*low*p+1)*(1-p))
-	moved := s.Add(s.Mul(s.Sub(noise, s.FloatNumber(1)), s.FloatNumber(low*a)), s.FloatNumber(low*a*p))
-	return build.WriteResult(s.Builder, out, s.Add(s.Mul(self, s.Mul(noise, s.FloatNumber(a))), moved))
+	moved := b.Add(b.Mul(b.Sub(noise, b.FloatNumber(1)), b.FloatNumber(low*a)), b.FloatNumber(low*a*p))
+	return build.WriteResult(b, out, b.Add(b.Mul(self, b.Mul(noise, b.FloatNumber(a))), moved))
 }
 
 // Dropout leaves elements out, and scales the others up.
@@ -117,9 +117,9 @@ func dropImage(c dispatch.Context, op string, out, self *tensor.Tensor, p float6
 	if !single || !training || p == 0 {
 		return k.drop(c, out, self, p, training, g)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	batch := s.Unsqueeze(self, 0)
-	dropped := s.Track(k.drop(c, nil, batch, p, training, g))
-	return build.WriteResult(s.Builder, out, s.SqueezeDim(dropped, 0))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	batch := b.Unsqueeze(self, 0)
+	dropped := b.Track(k.drop(c, nil, batch, p, training, g))
+	return build.WriteResult(b, out, b.SqueezeDim(dropped, 0))
 }

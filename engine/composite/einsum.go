@@ -204,8 +204,8 @@ func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error)
 	return names, nil
 }
 
-// arrange creates the factor of operand i: repeated labels become diagonals, and dimensions are permuted to the layout's order.
-func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) factor {
+// arrangeOperand creates the factor of operand i: repeated labels become diagonals, and dimensions are permuted to the layout's order.
+func arrangeOperand(b *build.Builder, l *layout, i int, labels []rune, t *tensor.Tensor) factor {
 	at := l.positions(labels, t.Dim())
 	for d := 0; d < len(at); d++ {
 		p := at[d]
@@ -213,27 +213,27 @@ func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) facto
 		if first == d {
 			continue
 		}
-		if a, b := t.Sizes()[first], t.Sizes()[d]; a != b {
-			s.Check(status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.label(p)), i, b, a))
+		if expected, size := t.Sizes()[first], t.Sizes()[d]; expected != size {
+			b.Check(status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.label(p)), i, size, expected))
 			break
 		}
 		// The diagonal is the last dimension in place of the two.
-		t = s.Diagonal(t, 0, int64(first), int64(d))
+		t = b.Diagonal(t, 0, int64(first), int64(d))
 		at = append(slices.Delete(slices.Delete(at, d, d+1), first, first+1), p)
 		d -= 2
 	}
-	return s.ordered(factor{t, at})
+	return sortDims(b, factor{t, at})
 }
 
-// ordered permutes the dimensions of f into the layout's order.
-func (s *scope) ordered(f factor) factor {
+// sortDims permutes the dimensions of f into the layout's order.
+func sortDims(b *build.Builder, f factor) factor {
 	order := make([]int64, len(f.at))
 	for d := range order {
 		order[d] = int64(d)
 	}
-	slices.SortFunc(order, func(a, b int64) int { return f.at[a] - f.at[b] })
+	slices.SortFunc(order, func(p, q int64) int { return f.at[p] - f.at[q] })
 	slices.Sort(f.at)
-	return factor{s.ReorderDims(f.t, order...), f.at}
+	return factor{b.ReorderDims(f.t, order...), f.at}
 }
 
 // Einsum sums products of the operands' elements by an equation of subscripts, such as "bij,bjk->bik".
@@ -253,34 +253,33 @@ func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (_ *tens
 	if err != nil {
 		return nil, err
 	}
-	s := newScope(c.Excluding(tensor.Named), "einsum")
-	defer s.Close(&err)
+	b := build.New(c.Excluding(tensor.Named), "einsum")
+	defer b.Close(&err)
 	factors := make([]factor, len(operands))
 	for i, t := range operands {
-		factors[i] = s.arrange(l, i, e.inputs[i], t)
+		factors[i] = arrangeOperand(b, l, i, e.inputs[i], t)
 	}
 	if err := l.checkSizes(factors); err != nil {
 		return nil, err
 	}
-	wide, d := s.wideFactors(l, factors)
-	made := s.rounded(s.spread(s.product(l, wide), l.kept), d)
+	wide, d := widenFactors(b, l, factors)
+	made := castFromCompute(b, insertUnitDims(b, contractAll(b, l, wide), l.kept), d)
 	if slices.Contains(operands, made) { // of which the result is only a view
 		order := make([]int64, made.Dim())
 		for d := range order {
 			order[d] = int64(d)
 		}
-		made = s.Permute(made, order...)
+		made = b.Permute(made, order...)
 	}
-	r, err := build.WriteResult(s.Builder, nil, made)
+	r, err := build.WriteResult(b, nil, made)
 	if err == nil && names != nil {
 		r.SetNames(names)
 	}
 	return r, err
 }
 
-// wideFactors are factors of one dtype in a dtype that is wide enough for several steps, where it takes them, and the dtype that the
-// result is rounded to.
-func (s *scope) wideFactors(l *layout, factors []factor) ([]factor, dtype.DType) {
+// widenFactors returns the factors in the compute dtype of their common dtype if several operations follow, and the dtype of the result.
+func widenFactors(b *build.Builder, l *layout, factors []factor) ([]factor, dtype.DType) {
 	d := factors[0].t.DType()
 	if d.Compute() == d || slices.ContainsFunc(factors, func(f factor) bool { return f.t.DType() != d }) {
 		return factors, dtype.None
@@ -297,7 +296,7 @@ func (s *scope) wideFactors(l *layout, factors []factor) ([]factor, dtype.DType)
 	}
 	wide := slices.Clone(factors)
 	for i, f := range factors {
-		wide[i].t = s.wideEnough(f.t)
+		wide[i].t = castToCompute(b, f.t)
 	}
 	return wide, d
 }
@@ -325,8 +324,8 @@ func pairs(l *layout, factors []factor) [][2]int {
 	return p.greedy()
 }
 
-// product multiplies factors, pair by pair, and sums on the way over the positions that the result lacks.
-func (s *scope) product(l *layout, factors []factor) factor {
+// contractAll multiplies factors, pair by pair, and sums on the way over the positions that the result lacks.
+func contractAll(b *build.Builder, l *layout, factors []factor) factor {
 	uses := make([]int, l.total) // of every position, and 1 of those that the result has
 	for p := range l.kept {
 		uses[p]++
@@ -343,23 +342,23 @@ func (s *scope) product(l *layout, factors []factor) factor {
 			uses[p] = 0
 		}
 	}
-	factors[0] = s.summed(factors[0], alone, dtype.None)
+	factors[0] = sumPositions(b, factors[0], alone, dtype.None)
 	for _, pair := range pairs(l, factors) {
-		a, b := factors[pair[0]], factors[pair[1]]
-		for _, p := range slices.Concat(a.at, b.at) {
+		f, g := factors[pair[0]], factors[pair[1]]
+		for _, p := range slices.Concat(f.at, g.at) {
 			uses[p]--
 		}
 		var sum []int
 		for p := l.kept; p < l.total; p++ {
-			if uses[p] == 0 && (slices.Contains(a.at, p) || slices.Contains(b.at, p)) {
+			if uses[p] == 0 && (slices.Contains(f.at, p) || slices.Contains(g.at, p)) {
 				sum = append(sum, p)
 			}
 		}
 		var made factor
 		if len(sum) == 0 {
-			made = s.multiplied(a, b, l.total)
+			made = multiplyElementwise(b, f, g, l.total)
 		} else {
-			made = s.contract(a, b, sum, l.total)
+			made = contractPair(b, f, g, sum, l.total)
 		}
 		for _, p := range made.at {
 			uses[p]++
@@ -386,8 +385,8 @@ func (l *layout) checkSizes(factors []factor) error {
 	return nil
 }
 
-// summed adds up the positions in sum, in dtype d or in the dtype that sums have.
-func (s *scope) summed(f factor, sum []int, d dtype.DType) factor {
+// sumPositions adds up the positions in sum, in dtype d or in the dtype that sums have.
+func sumPositions(b *build.Builder, f factor, sum []int, d dtype.DType) factor {
 	var dims []int64
 	var rest []int
 	for i, p := range f.at {
@@ -400,11 +399,11 @@ func (s *scope) summed(f factor, sum []int, d dtype.DType) factor {
 	if len(dims) == 0 {
 		return f
 	}
-	return factor{s.SumWith(f.t, dims, false, d), rest}
+	return factor{b.SumWith(f.t, dims, false, d), rest}
 }
 
-// spread reshapes f to n dimensions, with size 1 for the positions that it lacks.
-func (s *scope) spread(f factor, n int) *tensor.Tensor {
+// insertUnitDims reshapes f to n dimensions, with size 1 for the positions that it lacks.
+func insertUnitDims(b *build.Builder, f factor, n int) *tensor.Tensor {
 	if len(f.at) == n {
 		return f.t
 	}
@@ -412,35 +411,35 @@ func (s *scope) spread(f factor, n int) *tensor.Tensor {
 	for p := range sizes {
 		sizes[p] = f.size(p)
 	}
-	return s.AsShape(f.t, sizes...)
+	return b.AsShape(f.t, sizes...)
 }
 
-// multiplied multiplies a and b, broadcast, element by element, which promotes.
-func (s *scope) multiplied(a, b factor, total int) factor {
+// multiplyElementwise multiplies a and b, broadcast, element by element, which promotes.
+func multiplyElementwise(b *build.Builder, f, g factor, total int) factor {
 	every := make([]int, total)
 	for p := range every {
 		every[p] = p
 	}
-	return factor{s.Mul(s.spread(a, total), s.spread(b, total)), every}
+	return factor{b.Mul(insertUnitDims(b, f, total), insertUnitDims(b, g, total)), every}
 }
 
-// contract multiplies a and b, broadcast, and sums over the positions in sum: as one batched matrix product whose batch are
+// contractPair multiplies a and b, broadcast, and sums over the positions in sum: as one batched matrix product whose batch are
 // the positions that both have and that stay. Sizes of 1 are left out.
-func (s *scope) contract(a, b factor, sum []int, total int) factor {
+func contractPair(b *build.Builder, f, g factor, sum []int, total int) factor {
 	// A summed position that only one of the two has is summed before the product.
 	var aloneA, aloneB []int
 	for _, p := range sum {
 		switch {
-		case b.size(p) == 1 && a.size(p) != 1:
+		case g.size(p) == 1 && f.size(p) != 1:
 			aloneA = append(aloneA, p)
-		case a.size(p) == 1 && b.size(p) != 1:
+		case f.size(p) == 1 && g.size(p) != 1:
 			aloneB = append(aloneB, p)
 		}
 	}
-	a, b = s.summed(a, aloneA, a.t.DType()), s.summed(b, aloneB, b.t.DType())
+	f, g = sumPositions(b, f, aloneA, f.t.DType()), sumPositions(b, g, aloneB, g.t.DType())
 	var both, left, inner, right []int
 	for p := range total {
-		switch inA, inB := a.size(p) != 1, b.size(p) != 1; {
+		switch inA, inB := f.size(p) != 1, g.size(p) != 1; {
 		case inA && inB && slices.Contains(sum, p):
 			inner = append(inner, p)
 		case inA && inB:
@@ -451,40 +450,40 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 			right = append(right, p)
 		}
 	}
-	if len(left)+len(right) == 0 && len(inner) > 0 && s.productsFirst(a, b, inner) {
-		f := s.summed(s.multiplied(a, b, total), inner, a.t.DType())
+	if len(left)+len(right) == 0 && len(inner) > 0 && prefersElementwiseProduct(b, f, g, inner) {
+		f := sumPositions(b, multiplyElementwise(b, f, g, total), inner, f.t.DType())
 		sizes := make([]int64, len(both))
 		for i, p := range both {
-			sizes[i] = a.size(p)
+			sizes[i] = f.size(p)
 		}
-		return factor{s.AsShape(f.t, sizes...), both}
+		return factor{b.AsShape(f.t, sizes...), both}
 	}
-	product := s.Bmm(s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
+	product := b.Bmm(reshapeToBatch(b, f, both, left, inner), reshapeToBatch(b, g, both, inner, right))
 	at := slices.Concat(both, left, right)
 	sizes := make([]int64, len(at))
 	for i, p := range at {
-		if sizes[i] = a.size(p); sizes[i] == 1 {
-			sizes[i] = b.size(p)
+		if sizes[i] = f.size(p); sizes[i] == 1 {
+			sizes[i] = g.size(p)
 		}
 	}
-	return s.ordered(factor{s.AsShape(product, sizes...), at})
+	return sortDims(b, factor{b.AsShape(product, sizes...), at})
 }
 
-// productsFirst reports whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
-func (s *scope) productsFirst(a, b factor, sum []int) bool {
+// prefersElementwiseProduct reports whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
+func prefersElementwiseProduct(b *build.Builder, f, g factor, sum []int) bool {
 	length, adjacent := int64(1), true
 	for _, p := range sum {
-		length *= a.size(p)
+		length *= f.size(p)
 	}
-	for _, f := range []factor{a, b} {
+	for _, f := range []factor{f, g} {
 		d, _ := slices.BinarySearch(f.at, sum[len(sum)-1])
 		adjacent = adjacent && f.t.Strides()[d] == 1
 	}
-	return a.t.DType() == b.t.DType() && productsFirst(a.t.DType(), a.t.Numel(), length, adjacent)
+	return f.t.DType() == g.t.DType() && productsFirst(f.t.DType(), f.t.Numel(), length, adjacent)
 }
 
-// matrices is f with three dimensions, each of which joins the positions of a group; at all others f has size 1.
-func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
+// reshapeToBatch is f with three dimensions, each of which joins the positions of a group; at all others f has size 1.
+func reshapeToBatch(b *build.Builder, f factor, groups ...[]int) *tensor.Tensor {
 	sizes := make([]int64, len(groups))
 	for i, group := range groups {
 		sizes[i] = 1
@@ -494,7 +493,7 @@ func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
 	}
 	positions := slices.Concat(groups...)
 	if slices.IsSorted(positions) { // sizes of 1 are anywhere
-		return s.AsShape(f.t, sizes...)
+		return b.AsShape(f.t, sizes...)
 	}
 	var order []int64
 	for _, p := range positions {
@@ -506,5 +505,5 @@ func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
 			order = append(order, int64(d))
 		}
 	}
-	return s.AsShape(s.ReorderDims(f.t, order...), sizes...)
+	return b.AsShape(b.ReorderDims(f.t, order...), sizes...)
 }

@@ -15,7 +15,7 @@ import (
 
 // bags are rows of a matrix in bags: those of crow[i] to crow[i+1] of indices are in bag i. Rows that do not count are not among them.
 type bags struct {
-	*scope
+	*build.Builder
 	weight, indices, values, crow *tensor.Tensor
 	counts                        *tensor.Tensor // the rows in each bag
 	number                        int64
@@ -60,7 +60,7 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 func (b *bags) inside() {
 	if b.number > 0 {
 		widths := b.widths()
-		least, most, known := b.extremes(widths)
+		least, most, known := readRange(b.Builder, widths)
 		if known && least < 0 {
 			place := b.Argmin(widths, ops.NoInt, false)
 			at, _ := b.ReadElement(place)
@@ -72,7 +72,7 @@ func (b *bags) inside() {
 		}
 	}
 	rows := b.weight.Sizes()[0]
-	if least, most, known := b.extremes(b.indices); known && (least < 0 || most >= rows) {
+	if least, most, known := readRange(b.Builder, b.indices); known && (least < 0 || most >= rows) {
 		if least >= 0 {
 			least = most
 		}
@@ -85,14 +85,14 @@ func (b *bags) widths() *tensor.Tensor {
 	return b.Sub(b.Narrow(b.crow, 0, 1, b.number), b.Narrow(b.crow, 0, 0, b.number))
 }
 
-// extremes returns the smallest and the largest element of a vector; known is false for an empty one or one without data.
-func (s *scope) extremes(t *tensor.Tensor) (least, most int64, known bool) {
+// readRange returns the smallest and the largest element of a vector; known is false for an empty one or one without data.
+func readRange(b *build.Builder, t *tensor.Tensor) (least, most int64, known bool) {
 	if t.Numel() == 0 || !backend.Known(t) {
 		return 0, 0, false
 	}
-	low, high := s.Aminmax(t)
-	first, known := s.ReadElement(low)
-	last, _ := s.ReadElement(high)
+	low, high := b.Aminmax(t)
+	first, known := b.ReadElement(low)
+	last, _ := b.ReadElement(high)
 	return first.I, last.I, known
 }
 
@@ -147,14 +147,10 @@ func (b *bags) without(padding int64) {
 	kept = b.Reshape(kept, -1)
 	before := b.CumsumWith(mask, 0, b.crow.DType())
 	before = b.Cat([]*tensor.Tensor{b.ZerosBeside(b.crow, b.crow.DType(), 1), before}, 0)
-	b.crow, b.indices = b.picked(before, b.crow), b.picked(b.indices, kept)
+	b.crow, b.indices = b.IndexSelect(before, 0, b.crow), b.IndexSelect(b.indices, 0, kept)
 	if b.values != nil {
-		b.values = b.picked(b.values, kept)
+		b.values = b.IndexSelect(b.values, 0, kept)
 	}
-}
-
-func (s *scope) picked(t, at *tensor.Tensor) *tensor.Tensor {
-	return s.IndexSelect(t, 0, at)
 }
 
 // upTo returns the integers from 0 to n - 1.
@@ -207,8 +203,8 @@ func (b *bags) largest() (rows, elements *tensor.Tensor) {
 		return b.ZerosBeside(b.crow, b.crow.DType(), b.number, width), b.sums(false, false)
 	}
 	plain := b.Detach(b.weight)
-	first := b.firstOfEach(b.picked(plain, b.indices))
-	empty := b.Unsqueeze(b.isZero(b.counts), 1)
+	first := b.firstOfEach(b.IndexSelect(plain, 0, b.indices))
+	empty := b.Unsqueeze(isZero(b.Builder, b.counts), 1)
 	at := b.Take(b.indices, first)
 	at = b.Where(empty, b.IntNumber(0), at)
 	wide := b.CastTo(at, dtype.Int64)
@@ -216,7 +212,8 @@ func (b *bags) largest() (rows, elements *tensor.Tensor) {
 	return at, b.Where(empty, b.IntNumber(0), found)
 }
 
-func (s *scope) isZero(t *tensor.Tensor) *tensor.Tensor { return s.Eq(t, s.IntNumber(0)) }
+// isZero returns a mask of the elements of t that are 0.
+func isZero(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return b.Eq(t, b.IntNumber(0)) }
 
 // paddingOf returns the row to ignore, or -1 for none.
 func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
@@ -235,7 +232,7 @@ func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
 
 // EmbeddingBag combines rows of a matrix in bags.
 func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
-	b := &bags{scope: newScope(c, "embedding_bag")}
+	b := &bags{Builder: build.New(c, "embedding_bag")}
 	defer b.Close(&err)
 	b.bagged(weight, indices, offsets, values, mode, last)
 	left := b.paddingOf(weight, padding)
@@ -294,30 +291,30 @@ func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, ma
 	case values != nil && mode != "sum":
 		return nil, status.NotImplementedf("%s: per_sample_weights is only supported for mode='sum', but got mode='%s'", op, mode)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.Check(rowIndices(op, "indices", self))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	b.Check(rowIndices(op, "indices", self))
 	if self.Dim() == 2 {
 		rows, width := self.Sizes()[0], self.Sizes()[1]
-		places := s.ArangeWith(dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device())
-		offsets = s.Mul(places, s.IntNumber(width))
-		self, last = s.AsShape(self, self.Numel()), false
+		indices := b.ArangeWith(dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device())
+		offsets = b.Mul(indices, b.IntNumber(width))
+		self, last = b.AsShape(self, self.Numel()), false
 		if values != nil {
-			values = s.AsShape(values, values.Numel())
+			values = b.AsShape(values, values.Numel())
 		}
 	}
 	if maxNorm != nil {
-		b := &bags{scope: s} // invalid arguments are rejected before rows change
-		b.bagged(weight, self, offsets, values, int64(number), last)
-		b.paddingOf(weight, padding)
-		plain := s.Detach(weight)
-		s.EmbeddingRenorm(plain, self, *maxNorm, normType)
+		bags := &bags{Builder: b} // invalid arguments are rejected before rows change
+		bags.bagged(weight, self, offsets, values, int64(number), last)
+		bags.paddingOf(weight, padding)
+		plain := b.Detach(weight)
+		b.EmbeddingRenorm(plain, self, *maxNorm, normType)
 	}
 	output, owners, sizes, rows, err := c.EmbeddingBag(weight, self, offsets, byFrequency, int64(number), sparse, values, last, padding)
-	s.Track(owners, err)
-	s.Track(sizes, nil)
-	s.Track(rows, nil)
-	return build.WriteResult(s.Builder, nil, s.Track(output, nil))
+	b.Track(owners, err)
+	b.Track(sizes, nil)
+	b.Track(rows, nil)
+	return build.WriteResult(b, nil, b.Track(output, nil))
 }
 
 // NnBag returns a product of a sparse matrix.

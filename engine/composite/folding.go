@@ -12,7 +12,7 @@ import (
 
 // NnUnfold returns the sliding windows of images as columns (im2col).
 func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (_ *tensor.Tensor, err error) {
-	p := pooling{scope: newScope(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
+	p := pooling{Builder: build.New(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
 	defer p.Close(&err)
 	p.expand()
 	images := p.batched(self)
@@ -27,7 +27,7 @@ func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding
 // NnFold adds columns up to images.
 func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (_ *tensor.Tensor, err error) {
 	const op = "nn_fold"
-	p := pooling{scope: newScope(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
+	p := pooling{Builder: build.New(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
 	defer p.Close(&err)
 	p.expand()
 	if len(sizes) == 1 {

@@ -15,7 +15,7 @@ import (
 
 // fourier holds the arguments of one call of the family.
 type fourier struct {
-	*scope
+	*build.Builder
 	out, self *tensor.Tensor
 	sizes     []int64 // for dims, -1 for self's size; nil if not given
 	dims      []int64 // in order; nil if not given
@@ -25,7 +25,7 @@ type fourier struct {
 
 // oneDim is a call for one dimension.
 func oneDim(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
-	f := &fourier{scope: newScope(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
+	f := &fourier{Builder: build.New(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
 	if self.Dim() == 0 {
 		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dim)
 	}
@@ -40,7 +40,7 @@ func oneDim(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, 
 
 // manyDims is a call for several dimensions.
 func manyDims(c dispatch.Context, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
-	f := &fourier{scope: newScope(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
+	f := &fourier{Builder: build.New(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
 	return f, f.arrange()
 }
 

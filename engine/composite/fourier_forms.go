@@ -231,11 +231,11 @@ func frequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d f
 	case dt.Category() < dtype.Floating:
 		return nil, status.Runtimef("%s: expects a floating point or complex dtype, got %v", op, dt)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	var parts []*tensor.Tensor
 	for _, r := range ranges {
-		parts = append(parts, s.ArangeStartWith(dtype.IntScalar(r[0]), dtype.IntScalar(r[1]), dt, layout, dev))
+		parts = append(parts, b.ArangeStartWith(dtype.IntScalar(r[0]), dtype.IntScalar(r[1]), dt, layout, dev))
 	}
-	return build.WriteResult(s.Builder, out, s.Mul(s.Cat(parts, 0), s.FloatNumber(1/(float64(n)*d))))
+	return build.WriteResult(b, out, b.Mul(b.Cat(parts, 0), b.FloatNumber(1/(float64(n)*d))))
 }

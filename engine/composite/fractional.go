@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
@@ -47,7 +48,7 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 	if !self.DType().IsFloatingPoint() {
 		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
 	}
-	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
+	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
 	defer p.Close(&err)
 	p.expand()
 	images := p.batched(self)

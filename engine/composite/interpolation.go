@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -99,15 +100,15 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 	if mode != "area" && (slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1) || slices.Max(sizes) > math.MaxInt32 {
 		return nil, status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	switch {
 	case mode != "area":
-		return s.ReturnNew(c.NnResampled(self, sizes, of.filter, alignCorners == ops.True, antialias, scales))
+		return b.ReturnNew(c.NnResampled(self, sizes, of.filter, alignCorners == ops.True, antialias, scales))
 	case n == 1:
-		return s.ReturnNew(c.AdaptiveAvgPool1d(self, sizes))
+		return b.ReturnNew(c.AdaptiveAvgPool1d(self, sizes))
 	case n == 2:
-		return s.ReturnNew(c.NnAdaptiveAvgPool2d(self, sizes))
+		return b.ReturnNew(c.NnAdaptiveAvgPool2d(self, sizes))
 	}
-	return s.ReturnNew(c.NnAdaptiveAvgPool3d(self, sizes))
+	return b.ReturnNew(c.NnAdaptiveAvgPool3d(self, sizes))
 }

@@ -30,24 +30,24 @@ func Atleast3d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) 
 }
 
 func atLeast(c dispatch.Context, op string, self *tensor.Tensor, dims int) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	return build.WriteResult(s.Builder, nil, s.atLeast(self, dims))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	return build.WriteResult(b, nil, viewAtLeast(b, self, dims))
 }
 
-// atLeast views t with at least 1, 2 or 3 dimensions.
-func (s *scope) atLeast(t *tensor.Tensor, dims int) *tensor.Tensor {
+// viewAtLeast views t with at least 1, 2 or 3 dimensions.
+func viewAtLeast(b *build.Builder, t *tensor.Tensor, dims int) *tensor.Tensor {
 	switch missing := dims - t.Dim(); {
 	case missing <= 0:
 		return t
 	case t.Dim() == 0:
-		return s.AsShape(t, slices.Repeat([]int64{1}, dims)...)
+		return b.AsShape(t, slices.Repeat([]int64{1}, dims)...)
 	case t.Dim() == 1 && missing == 1:
-		return s.Unsqueeze(t, 0)
+		return b.Unsqueeze(t, 0)
 	case t.Dim() == 1:
-		return s.Unsqueeze(s.Unsqueeze(t, 0), 2)
+		return b.Unsqueeze(b.Unsqueeze(t, 0), 2)
 	}
-	return s.Unsqueeze(t, 2)
+	return b.Unsqueeze(t, 2)
 }
 
 // Atleast1dSequence is Atleast1d of every tensor.
@@ -66,13 +66,13 @@ func Atleast3dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.
 }
 
 func eachAtLeast(c dispatch.Context, op string, tensors []*tensor.Tensor, dims int) (_ []*tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	return s.ReturnAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, dims) }))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	return b.ReturnAll(mapTensors(tensors, func(t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, dims) }))
 }
 
-// each lists what view makes of every tensor.
-func (s *scope) each(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor {
+// mapTensors returns the result of view for each tensor.
+func mapTensors(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor.Tensor) []*tensor.Tensor {
 	views := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
 		views[i] = view(t)
@@ -81,40 +81,40 @@ func (s *scope) each(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor
 }
 
 // joined concatenates the results of view along the dimension that the first of them determines, and writes them to out.
-func joined(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (_ *tensor.Tensor, err error) {
+func joined(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (_ *tensor.Tensor, err error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return view(s, t) })
-	return s.ReturnNew(c.Cat(out, views, dim(views[0])))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	views := mapTensors(tensors, func(t *tensor.Tensor) *tensor.Tensor { return view(b, t) })
+	return b.ReturnNew(c.Cat(out, views, dim(views[0])))
 }
 
 // Hstack concatenates tensors horizontally.
 func Hstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "hstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 1) }, func(first *tensor.Tensor) int64 {
+	return joined(c, "hstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 1) }, func(first *tensor.Tensor) int64 {
 		return int64(min(first.Dim()-1, 1))
 	})
 }
 
 // Vstack joins tensors below each other.
 func Vstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "vstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 2) }, along(0))
+	return joined(c, "vstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 2) }, along(0))
 }
 
 // Dstack joins tensors along the third dimension.
 func Dstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "dstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 3) }, along(2))
+	return joined(c, "dstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 3) }, along(2))
 }
 
 // ColumnStack concatenates tensors along dimension 1; those of fewer than two dimensions are columns.
 func ColumnStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "column_stack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor {
+	return joined(c, "column_stack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 		if t.Dim() > 1 {
 			return t
 		}
-		return s.Unsqueeze(s.atLeast(t, 1), 1)
+		return b.Unsqueeze(viewAtLeast(b, t, 1), 1)
 	}, along(1))
 }
 
@@ -124,20 +124,20 @@ func along(dim int64) func(*tensor.Tensor) int64 {
 
 // BroadcastTensors expands all tensors to their common shape; those that have it stay themselves.
 func BroadcastTensors(c dispatch.Context, tensors []*tensor.Tensor) (_ []*tensor.Tensor, err error) {
-	s := newScope(c, "broadcast_tensors")
-	defer s.Close(&err)
+	b := build.New(c, "broadcast_tensors")
+	defer b.Close(&err)
 	var sizes []int64
 	for _, t := range tensors {
 		var err error
-		if sizes, err = shape.Broadcast(s.Op, sizes, t.Sizes()); err != nil {
+		if sizes, err = shape.Broadcast(b.Op, sizes, t.Sizes()); err != nil {
 			return nil, err
 		}
 	}
-	return s.ReturnAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor {
+	return b.ReturnAll(mapTensors(tensors, func(t *tensor.Tensor) *tensor.Tensor {
 		if slices.Equal(t.Sizes(), sizes) {
 			return t
 		}
-		return s.Expand(t, sizes...)
+		return b.Expand(t, sizes...)
 	}))
 }
 
@@ -169,8 +169,8 @@ func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) (_ 
 	if swap {
 		sizes[0], sizes[1] = sizes[1], sizes[0]
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	grids := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
 		at := i
@@ -179,9 +179,9 @@ func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) (_ 
 		}
 		line := slices.Repeat([]int64{1}, len(tensors)-at) // expand adds leading dimensions
 		line[0] = t.Numel()
-		grids[i] = s.Expand(s.AsShape(t, line...), sizes...)
+		grids[i] = b.Expand(b.AsShape(t, line...), sizes...)
 	}
-	return s.ReturnAll(grids)
+	return b.ReturnAll(grids)
 }
 
 // CartesianProd lists all combinations of one element of each vector.
@@ -194,14 +194,14 @@ func CartesianProd(c dispatch.Context, tensors []*tensor.Tensor) (_ *tensor.Tens
 	if len(tensors) == 1 {
 		return tensors[0].Alias(), nil
 	}
-	s := newScope(c, "cartesian_prod")
-	defer s.Close(&err)
+	b := build.New(c, "cartesian_prod")
+	defer b.Close(&err)
 	grids, err := c.Meshgrid(tensors, "ij")
-	s.Check(err)
+	b.Check(err)
 	for i, grid := range grids {
-		grids[i] = s.AsShape(s.Track(grid, nil), grid.Numel())
+		grids[i] = b.AsShape(b.Track(grid, nil), grid.Numel())
 	}
-	return s.ReturnNew(c.Stack(nil, grids, 1))
+	return b.ReturnNew(c.Stack(nil, grids, 1))
 }
 
 // BlockDiag puts matrices on the diagonal of a matrix of zeros.
@@ -215,11 +215,11 @@ func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (_ *tensor.Tensor, 
 	if len(tensors) == 0 {
 		return c.Zeros(nil, []int64{1, 0}, dtype.Default(), tensor.NoLayout, device.Host)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	var r dtype.Result
 	rows, columns := int64(0), int64(0)
-	views := s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 2) })
+	views := mapTensors(tensors, func(t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 2) })
 	dev, err := tensoriter.Device(op, views...)
 	if err != nil {
 		return nil, err
@@ -234,11 +234,11 @@ func BlockDiag(c dispatch.Context, tensors []*tensor.Tensor) (_ *tensor.Tensor, 
 			return nil, more
 		}
 	}
-	whole := s.ZerosWith([]int64{rows, columns}, r.DType(), tensor.NoLayout, dev)
+	whole := b.ZerosWith([]int64{rows, columns}, r.DType(), tensor.NoLayout, dev)
 	row, column := int64(0), int64(0)
 	for _, t := range views {
-		s.Copy(s.Narrow(s.Narrow(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t, false)
+		b.Copy(b.Narrow(b.Narrow(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t, false)
 		row, column = row+t.Sizes()[0], column+t.Sizes()[1]
 	}
-	return build.WriteResult(s.Builder, nil, whole)
+	return build.WriteResult(b, nil, whole)
 }

@@ -24,21 +24,21 @@ func Cholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (*tensor
 }
 
 func choleskyOf(c dispatch.Context, op string, out, self *tensor.Tensor, upper bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	l, info := s.LinalgCholeskyExWith(self, upper, false)
-	s.checkInfo(info, ops.NotDefinite)
-	r, err := s.finished(nil, []*tensor.Tensor{out}, l)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	l, info := b.LinalgCholeskyExWith(self, upper, false)
+	checkInfo(b, info, ops.NotDefinite)
+	r, err := writeResults(b, nil, []*tensor.Tensor{out}, l)
 	return r[0], err
 }
 
 // LinalgLuFactor factors A = P L U for matrices that can be solved with.
 func LinalgLuFactor(c dispatch.Context, outLU, outPivots, a *tensor.Tensor, pivot bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "linalg.lu_factor")
-	defer s.Close(&err)
-	lu, pivots, info := s.factors(a, pivot)
-	s.checkInfo(info, ops.SingularLU)
-	r, err := s.finished([]string{"LU", "pivots"}, []*tensor.Tensor{outLU, outPivots}, lu, pivots)
+	b := build.New(c, "linalg.lu_factor")
+	defer b.Close(&err)
+	lu, pivots, info := factorLU(b, a, pivot)
+	checkInfo(b, info, ops.SingularLU)
+	r, err := writeResults(b, []string{"LU", "pivots"}, []*tensor.Tensor{outLU, outPivots}, lu, pivots)
 	return r[0], r[1], err
 }
 
@@ -48,17 +48,18 @@ func Lu(c dispatch.Context, a *tensor.Tensor, pivot bool) (lu, pivots, info *ten
 	return lu, pivots, info, status.In("lu", err)
 }
 
-func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor) {
-	return s.LinalgLuFactorExWith(a, pivot, false)
+// factorLU returns the LU decomposition of matrices, with pivots unless pivot is false.
+func factorLU(b *build.Builder, a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor) {
+	return b.LinalgLuFactorExWith(a, pivot, false)
 }
 
 // LinalgLu factors A = P L U.
 func LinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "linalg.lu")
-	defer s.Close(&err)
-	lu, pivots, _ := s.factors(a, pivot)
-	p, l, u := s.LuUnpack(lu, pivots, true, true)
-	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
+	b := build.New(c, "linalg.lu")
+	defer b.Close(&err)
+	lu, pivots, _ := factorLU(b, a, pivot)
+	p, l, u := b.LuUnpack(lu, pivots, true, true)
+	r, err := writeResults(b, []string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
 	return r[0], r[1], r[2], err
 }
 
@@ -73,107 +74,93 @@ func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, u
 	if want := shape.Append(shape.Batch(lu.Sizes()), k); unpackPivots && !slices.Equal(pivots.Sizes(), want) {
 		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU_data of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	none := s.EmptyBeside(lu, lu.DType(), 0)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	none := b.EmptyBeside(lu, lu.DType(), 0)
 	p, l, u := none, none, none
 	if unpackData {
-		below := s.firsts(lu, -1, k)
-		below = s.Tril(below, -1)
-		above := s.firsts(lu, -2, k)
-		u = s.AsContiguous(s.Triu(above, 0))
-		ones := s.EyeMWith(m, k, lu.DType(), tensor.NoLayout, lu.Device())
-		l = s.AsContiguous(s.Add(below, ones))
+		below := narrowFirst(b, lu, -1, k)
+		below = b.Tril(below, -1)
+		above := narrowFirst(b, lu, -2, k)
+		u = b.AsContiguous(b.Triu(above, 0))
+		ones := b.EyeMWith(m, k, lu.DType(), tensor.NoLayout, lu.Device())
+		l = b.AsContiguous(b.Add(below, ones))
 	}
 	if unpackPivots {
-		order := s.Unsqueeze(s.permutation(pivots, m), -2)
-		blank := s.ZerosBeside(lu, lu.DType(), shape.Append(shape.Batch(lu.Sizes()), m, m)...)
-		p = s.ScatterValue(blank, -2, order, dtype.IntScalar(1))
+		order := b.Unsqueeze(pivotsToPermutation(b, pivots, m), -2)
+		blank := b.ZerosBeside(lu, lu.DType(), shape.Append(shape.Batch(lu.Sizes()), m, m)...)
+		p = b.ScatterValue(blank, -2, order, dtype.IntScalar(1))
 	}
-	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
+	r, err := writeResults(b, []string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
 	return r[0], r[1], r[2], err
 }
 
-// permutation returns the order of n rows that exchanges lead to.
-func (s *scope) permutation(pivots *tensor.Tensor, n int64) *tensor.Tensor {
-	return s.PivotsPermutation(pivots, n)
+// pivotsToPermutation returns the permutation of n rows that the row exchanges in pivots produce.
+func pivotsToPermutation(b *build.Builder, pivots *tensor.Tensor, n int64) *tensor.Tensor {
+	return b.PivotsPermutation(pivots, n)
 }
 
 // LinalgLdlFactor factors A = L D L^T for matrices that can be solved with.
 func LinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor, hermitian bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "linalg.ldl_factor")
-	defer s.Close(&err)
-	ld, pivots, info := s.LinalgLdlFactorExWith(self, hermitian, false)
-	s.checkInfo(info, ops.SingularLDL)
-	r, err := s.finished([]string{"LD", "pivots"}, []*tensor.Tensor{outLD, outPivots}, ld, pivots)
+	b := build.New(c, "linalg.ldl_factor")
+	defer b.Close(&err)
+	ld, pivots, info := b.LinalgLdlFactorExWith(self, hermitian, false)
+	checkInfo(b, info, ops.SingularLDL)
+	r, err := writeResults(b, []string{"LD", "pivots"}, []*tensor.Tensor{outLD, outPivots}, ld, pivots)
 	return r[0], r[1], err
 }
 
 // Qr factors A = Q R, reduced if some is set.
 func Qr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "qr")
-	defer s.Close(&err)
+	b := build.New(c, "qr")
+	defer b.Close(&err)
 	mode := "complete"
 	if some {
 		mode = "reduced"
 	}
-	q, r := s.LinalgQr(self, mode)
-	made, err := s.finished([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, q, r)
+	q, r := b.LinalgQr(self, mode)
+	made, err := writeResults(b, []string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, q, r)
 	return made[0], made[1], err
 }
 
 // Svd factors A = U diag(S) V^H.
 func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "svd")
-	defer s.Close(&err)
-	if err := ops.CheckMatrices(s.Op, "input", self); err != nil {
+	b := build.New(c, "svd")
+	defer b.Close(&err)
+	if err := ops.CheckMatrices(b.Op, "input", self); err != nil {
 		return nil, nil, nil, err
 	}
 	var u, values, v *tensor.Tensor
 	if computeUV {
-		u, values, v = s.LinalgSvd(self, !some)
-		v = s.resolved(s.adjoint(v))
+		u, values, v = b.LinalgSvd(self, !some)
+		v = b.CloneWith(conjTranspose(b, v), shape.Preserve)
 	} else {
 		m, n := shape.Matrix(self.Sizes())
-		values = s.LinalgSvdvals(self)
-		u, v = s.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), s.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
+		values = b.LinalgSvdvals(self)
+		u, v = b.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), b.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
 	}
-	r, err := s.finished([]string{"U", "S", "V"}, []*tensor.Tensor{outU, outS, outV}, u, values, v)
+	r, err := writeResults(b, []string{"U", "S", "V"}, []*tensor.Tensor{outU, outS, outV}, u, values, v)
 	return r[0], r[1], r[2], err
 }
 
-// resolved returns a tensor that is no view.
-func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
-	return s.CloneWith(t, shape.Preserve)
+// scaleColumns returns V diag(values).
+func scaleColumns(b *build.Builder, vectors, values *tensor.Tensor) *tensor.Tensor {
+	return b.Mul(vectors, b.Unsqueeze(values, -2))
 }
 
-// spectrum is A = V diag(values) V^H.
-func (s *scope) spectrum(self *tensor.Tensor) (values, vectors *tensor.Tensor) {
-	return s.LinalgEigh(self, "L")
-}
-
-// singular is A = U diag(values) Vh, reduced.
-func (s *scope) singular(self *tensor.Tensor) (u, values, vh *tensor.Tensor) {
-	return s.LinalgSvd(self, false)
-}
-
-// scaledColumns is V diag(values), scaledBack that times V^H.
-func (s *scope) scaledColumns(vectors, values *tensor.Tensor) *tensor.Tensor {
-	return s.Mul(vectors, s.Unsqueeze(values, -2))
-}
-
-func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
-	return s.matmul(s.scaledColumns(vectors, values), s.adjoint(vectors))
+// composeHermitian returns V diag(values) V^H.
+func composeHermitian(b *build.Builder, vectors, values *tensor.Tensor) *tensor.Tensor {
+	return b.Matmul(scaleColumns(b, vectors, values), conjTranspose(b, vectors))
 }
 
 // LinalgMatrixSqrth computes the square root of positive semidefinite Hermitian matrices. Negative eigenvalues from rounding, as rank-deficient
 // matrices have them, count as 0.
 func LinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "linalg.matrix_sqrth")
-	defer s.Close(&err)
-	values, vectors := s.spectrum(s.wideEnough(self))
-	roots := s.Sqrt(s.Relu(values))
-	return build.WriteResult(s.Builder, out, s.CastTo(s.scaledBack(vectors, roots), self.DType()))
+	b := build.New(c, "linalg.matrix_sqrth")
+	defer b.Close(&err)
+	values, vectors := b.LinalgEigh(castToCompute(b, self), "L")
+	roots := b.Sqrt(b.Relu(values))
+	return build.WriteResult(b, out, b.CastTo(composeHermitian(b, vectors, roots), self.DType()))
 }
 
 // Lyapunov returns the X of H X + X H = G for a Hermitian H without negative eigenvalues.
@@ -185,16 +172,16 @@ func Lyapunov(c dispatch.Context, h, g *tensor.Tensor) (_ *tensor.Tensor, err er
 	if !slices.Equal(h.Sizes(), g.Sizes()) || h.DType() != g.DType() {
 		return nil, status.Runtimef("%s: expected G of the shape and dtype of H, %v and %v, but got %v and %v", op, h.Sizes(), h.DType(), g.Sizes(), g.DType())
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	d := h.DType()
-	h, g = s.bothWide(h, g)
-	values, vectors := s.spectrum(h)
-	values = s.Relu(values)
-	sums := s.Add(s.Unsqueeze(values, -1), s.Unsqueeze(values, -2))
-	inner := s.matmul(s.matmul(s.adjoint(vectors), g), vectors)
-	parts := s.Where(s.greater(sums, s.FloatNumber(0)), s.Div(inner, sums), s.FloatNumber(0))
-	return build.WriteResult(s.Builder, nil, s.CastTo(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
+	h, g = castBothToCompute(b, h, g)
+	values, vectors := b.LinalgEigh(h, "L")
+	values = b.Relu(values)
+	sums := b.Add(b.Unsqueeze(values, -1), b.Unsqueeze(values, -2))
+	inner := b.Matmul(b.Matmul(conjTranspose(b, vectors), g), vectors)
+	parts := b.Where(b.Gt(sums, b.FloatNumber(0)), b.Div(inner, sums), b.FloatNumber(0))
+	return build.WriteResult(b, nil, b.CastTo(b.Matmul(b.Matmul(vectors, parts), conjTranspose(b, vectors)), d))
 }
 
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.
@@ -206,10 +193,10 @@ func LinalgPolar(c dispatch.Context, outU, outH, a *tensor.Tensor) (_ *tensor.Te
 	if m, n := shape.Matrix(a.Sizes()); m < n {
 		return nil, nil, status.Runtimef("%s: A must have at least as many rows as columns, but got %d by %d matrices", op, m, n)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	w, values, vh := s.singular(s.wideEnough(a))
-	u, h := s.matmul(w, vh), s.scaledBack(s.adjoint(vh), values)
-	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.CastTo(u, a.DType()), s.CastTo(h, a.DType()))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	w, values, vh := b.LinalgSvd(castToCompute(b, a), false)
+	u, h := b.Matmul(w, vh), composeHermitian(b, conjTranspose(b, vh), values)
+	r, err := writeResults(b, []string{"U", "H"}, []*tensor.Tensor{outU, outH}, b.CastTo(u, a.DType()), b.CastTo(h, a.DType()))
 	return r[0], r[1], err
 }

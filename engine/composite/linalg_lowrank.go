@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -15,96 +16,96 @@ import (
 // SvdLowrank is A, or A - M, as U diag(S) V^H on a random subspace of q dimensions: N. Halko, P. G. Martinsson, J. A. Tropp, Finding
 // structure with randomness (2011), algorithms 4.4 and 5.1.
 func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "svd_lowrank")
-	defer s.Close(&err)
-	if s.Check(ops.CheckMatrices(s.Op, "A", a)); m != nil {
-		m = s.Expand(m, a.Sizes()...)
-		a = s.Sub(a, m)
+	b := build.New(c, "svd_lowrank")
+	defer b.Close(&err)
+	if b.Check(ops.CheckMatrices(b.Op, "A", a)); m != nil {
+		m = b.Expand(m, a.Sizes()...)
+		a = b.Sub(a, m)
 	}
-	return s.lowrank(a, q.Or(6), niter.Or(2))
+	return decomposeLowRank(b, a, q.Or(6), niter.Or(2))
 }
 
 // PcaLowrank is SvdLowrank of matrices without the means of their columns.
 func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, niter int64) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "pca_lowrank")
-	defer s.Close(&err)
-	s.Check(ops.CheckMatrices(s.Op, "A", a))
+	b := build.New(c, "pca_lowrank")
+	defer b.Close(&err)
+	b.Check(ops.CheckMatrices(b.Op, "A", a))
 	rows, columns := shape.Matrix(a.Sizes())
 	least := min(rows, columns)
 	rank := q.Or(min(6, least))
 	if rank > least {
-		return nil, nil, nil, status.Valuef("%s: q must be from 0 to min(m, n) = %[3]d for matrices of shape %[2]v, but got %[4]d", s.Op, a.Sizes(), least, rank)
+		return nil, nil, nil, status.Valuef("%s: q must be from 0 to min(m, n) = %[3]d for matrices of shape %[2]v, but got %[4]d", b.Op, a.Sizes(), least, rank)
 	}
 	if center {
-		means := s.mean(a, -2, dtype.None)
+		means := b.MeanWith(a, []int64{-2}, true, dtype.None)
 		if means.Layout() != tensor.Strided { // sparse matrices have become strided here
-			means = s.ToDense(means, dtype.None)
+			means = b.ToDense(means, dtype.None)
 		}
-		a = s.Sub(a, means)
+		a = b.Sub(a, means)
 	}
-	return s.lowrank(a, rank, niter)
+	return decomposeLowRank(b, a, rank, niter)
 }
 
-// lowrank decomposes matrices on the subspace that powers of them make of random vectors.
-func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.Tensor, err error) {
+// decomposeLowRank decomposes matrices on the subspace that powers of them make of random vectors.
+func decomposeLowRank(b *build.Builder, a *tensor.Tensor, q, niter int64) (u, values, v *tensor.Tensor, err error) {
 	if q < 0 {
-		s.Check(status.Runtimef("%s: q must not be negative, got %d", s.Op, q))
+		b.Check(status.Runtimef("%s: q must not be negative, got %d", b.Op, q))
 	}
-	s.checkRounds(niter)
+	checkIterations(b, niter)
 	d := a.DType()
-	wide := s.wideEnough(a)
+	wide := castToCompute(b, a)
 	rows, columns := shape.Matrix(a.Sizes())
 	if rows < columns {
-		wide = s.adjoint(wide)
+		wide = conjTranspose(b, wide)
 	}
-	turned := s.adjoint(wide)
-	basis := s.basis(s.matmul(wide, s.randn(a, d.Compute(), min(rows, columns), q)))
+	turned := conjTranspose(b, wide)
+	basis := orthonormalize(b, b.Matmul(wide, drawNormal(b, a, d.Compute(), min(rows, columns), q)))
 	for range niter {
-		basis = s.iterate(turned, basis)
-		basis = s.iterate(wide, basis)
+		basis = iterateSubspace(b, turned, basis)
+		basis = iterateSubspace(b, wide, basis)
 	}
-	left, sizes, vh := s.singular(s.matmul(s.adjoint(basis), wide))
-	left, right := s.matmul(basis, left), s.resolved(s.adjoint(vh))
+	left, sizes, vh := b.LinalgSvd(b.Matmul(conjTranspose(b, basis), wide), false)
+	left, right := b.Matmul(basis, left), b.CloneWith(conjTranspose(b, vh), shape.Preserve)
 	if rows < columns {
 		left, right = right, left
 	}
-	r, err := s.finished(nil, make([]*tensor.Tensor, 3), s.CastTo(left, d), s.CastTo(sizes, d.ToReal()), s.CastTo(right, d))
+	r, err := writeResults(b, nil, make([]*tensor.Tensor, 3), b.CastTo(left, d), b.CastTo(sizes, d.ToReal()), b.CastTo(right, d))
 	return r[0], r[1], r[2], err
 }
 
-// iterate replaces basis by one of the columns of a @ basis. It releases all that it makes, so that memory in use does not grow with the iterations.
-func (s *scope) iterate(a, basis *tensor.Tensor) *tensor.Tensor {
-	inner := newScope(s.C, s.Op)
+// iterateSubspace replaces basis by one of the columns of a @ basis. It releases all that it makes, so that memory in use does not grow with the iterations.
+func iterateSubspace(b *build.Builder, a, basis *tensor.Tensor) *tensor.Tensor {
+	inner := build.New(b.C, b.Op)
 	defer inner.ReleaseAll()
-	next, _ := inner.Return(inner.basis(inner.matmul(a, basis)))
-	made := s.Track(next, nil)
-	s.Drop(basis)
+	next, _ := inner.Return(orthonormalize(inner, inner.Matmul(a, basis)))
+	made := b.Track(next, nil)
+	b.Drop(basis)
 	return made
 }
 
 // mostRounds end iterations that would go on for ever.
 const mostRounds = 10000
 
-func (s *scope) checkRounds(n int64) {
+func checkIterations(b *build.Builder, n int64) {
 	if n < 0 || n > mostRounds {
-		s.Check(status.Runtimef("%s: niter must be between 0 and %d, got %d", s.Op, mostRounds, n))
+		b.Check(status.Runtimef("%s: niter must be between 0 and %d, got %d", b.Op, mostRounds, n))
 	}
 }
 
-// basis has orthonormal columns that span those of t.
-func (s *scope) basis(t *tensor.Tensor) *tensor.Tensor {
-	q, _ := s.LinalgQr(t, "reduced")
+// orthonormalize returns orthonormal columns that span the columns of t.
+func orthonormalize(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
+	q, _ := b.LinalgQr(t, "reduced")
 	return q
 }
 
-// randn is drawn from the normal distribution, on t's device.
-func (s *scope) randn(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	return s.RandnWith(sizes, nil, d, tensor.NoLayout, t.Device())
+// drawNormal returns elements drawn from the normal distribution, on the device of t.
+func drawNormal(b *build.Builder, t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	return b.RandnWith(sizes, nil, d, tensor.NoLayout, t.Device())
 }
 
 // lobpcg are the operands of Lobpcg, in the dtype of computing.
 type lobpcg struct {
-	*scope
+	*build.Builder
 	a, b, inverse *tensor.Tensor // b and inverse may be nil
 	normA, normB  *tensor.Tensor // estimates of their norms
 	count         int64          // vectors that are iterated
@@ -114,21 +115,21 @@ type lobpcg struct {
 // Lobpcg finds the k largest or smallest eigenvalues of A X = B X diag(E), A symmetric, by A. V. Knyazev, Toward the optimal preconditioned
 // eigensolver (2001), with an orthonormal basis of the three blocks of vectors, as in J. A. Duersch et al., A robust and efficient
 // implementation of LOBPCG (2018).
-func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
-	s := newScope(c, "lobpcg")
-	defer s.Close(&err)
-	s.Check(cmp.Or(ops.CheckSquare(s.Op, "A", a), ops.CheckWord(s.Op, "method", method, "", "basic", "ortho")))
+func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
+	b := build.New(c, "lobpcg")
+	defer b.Close(&err)
+	b.Check(cmp.Or(ops.CheckSquare(b.Op, "A", a), ops.CheckWord(b.Op, "method", method, "", "basic", "ortho")))
 	d := a.DType()
-	w := &lobpcg{scope: s, largest: largest != ops.False}
+	w := &lobpcg{Builder: b, largest: largest != ops.False}
 	rows, _ := shape.Matrix(a.Sizes())
-	for i, t := range []*tensor.Tensor{b, iK, x} {
+	for i, t := range []*tensor.Tensor{mass, iK, x} {
 		name := []string{"B", "iK", "X"}[i]
 		if t == nil {
 			continue
 		}
-		s.Check(ops.CheckMatrices(s.Op, name, t))
+		b.Check(ops.CheckMatrices(b.Op, name, t))
 		if r, columns := shape.Matrix(t.Sizes()); t.DType() != d || r != rows || name != "X" && columns != rows {
-			return nil, nil, status.Runtimef("%s: %s must have the dtype and the number of rows of A, but got %v of shape %v for A of %v and shape %v", s.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
+			return nil, nil, status.Runtimef("%s: %s must have the dtype and the number of rows of A, but got %v of shape %v for A of %v and shape %v", b.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
 		}
 	}
 	w.count = k.Or(1)
@@ -147,34 +148,34 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor
 		if !n.IsNone() {
 			name = "n"
 		}
-		return nil, nil, status.Runtimef("%s: %s must not be negative, got %d", s.Op, name, w.count)
+		return nil, nil, status.Runtimef("%s: %s must not be negative, got %d", b.Op, name, w.count)
 	case wanted < 0 || wanted > w.count:
-		return nil, nil, status.Runtimef("%s: k must be between 0 and the number of vectors, %d, got %d", s.Op, w.count, wanted)
+		return nil, nil, status.Runtimef("%s: k must be between 0 and the number of vectors, %d, got %d", b.Op, w.count, wanted)
 	case w.count > rows/3:
-		return nil, nil, status.Valuef("%s: A must have at least 3 rows for each vector; got %d rows and %d vectors; use linalg.eigh instead", s.Op, rows, w.count)
+		return nil, nil, status.Valuef("%s: A must have at least 3 rows for each vector; got %d rows and %d vectors; use linalg.eigh instead", b.Op, rows, w.count)
 	}
 	rounds := niter.Or(1000)
-	s.checkRounds(rounds)
+	checkIterations(b, rounds)
 	limit := math.Sqrt(d.Compute().Epsilon())
 	if tol != nil {
 		limit = *tol
 	}
-	w.a = s.wideEnough(a)
+	w.a = castToCompute(b, a)
 	if a.GradientWanted() && a.Keys()&tensor.Sparse == 0 { // differences of its elements then determine the gradient, which is Hermitian
-		w.a = s.Mul(s.Add(w.a, s.adjoint(w.a)), s.FloatNumber(0.5))
+		w.a = b.Mul(b.Add(w.a, conjTranspose(b, w.a)), b.FloatNumber(0.5))
 	}
-	if b != nil {
-		w.b = s.wideEnough(b)
+	if mass != nil {
+		w.b = castToCompute(b, mass)
 	}
 	if iK != nil {
-		w.inverse = s.wideEnough(iK)
+		w.inverse = castToCompute(b, iK)
 	}
 	start := x
 	if x == nil {
-		start = s.randn(a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
+		start = drawNormal(b, a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
 	}
-	values, vectors := w.iterate(s.wideEnough(start), wanted, rounds, limit)
-	r, err := s.finished(nil, make([]*tensor.Tensor, 2), s.CastTo(s.copied(s.firsts(values, -1, wanted)), d.ToReal()), s.CastTo(s.copied(s.firsts(vectors, -1, wanted)), d))
+	values, vectors := w.iterate(castToCompute(b, start), wanted, rounds, limit)
+	r, err := writeResults(b, nil, make([]*tensor.Tensor, 2), b.CastTo(b.CloneWith(narrowFirst(b, values, -1, wanted), shape.Contiguous), d.ToReal()), b.CastTo(b.CloneWith(narrowFirst(b, vectors, -1, wanted), shape.Contiguous), d))
 	return r[0], r[1], err
 }
 
@@ -184,7 +185,7 @@ func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (v
 	values, x, _ = w.ritz(x)
 	var along *tensor.Tensor
 	for range most {
-		residual := w.Sub(w.matmul(w.a, x), w.scaledColumns(w.times(w.b, x), values))
+		residual := w.Sub(w.Matmul(w.a, x), scaleColumns(w.Builder, w.times(w.b, x), values))
 		if w.small(residual, x, values, wanted, limit) {
 			break
 		}
@@ -199,7 +200,9 @@ func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (v
 
 // growth returns how much longer a matrix makes vectors.
 func (w *lobpcg) growth(m, x *tensor.Tensor) *tensor.Tensor {
-	norm := func(t *tensor.Tensor) *tensor.Tensor { return w.vectorNorm(t, 2, []int64{-2, -1}, false, dtype.None) }
+	norm := func(t *tensor.Tensor) *tensor.Tensor {
+		return computeVectorNorm(w.Builder, t, 2, []int64{-2, -1}, false, dtype.None)
+	}
 	return w.Unsqueeze(w.Div(norm(w.times(m, x)), norm(x)), -1)
 }
 
@@ -208,38 +211,33 @@ func (w *lobpcg) times(m, x *tensor.Tensor) *tensor.Tensor {
 	if m == nil {
 		return x
 	}
-	return w.matmul(m, x)
+	return w.Matmul(m, x)
 }
 
 // ritz finds the best vectors in the span of the given ones, and the part of them that is not in the span of the first block.
 func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
-	basis := w.basis(span)
-	turned := w.adjoint(basis)
-	inner := w.matmul(turned, w.matmul(w.a, basis))
+	basis := orthonormalize(w.Builder, span)
+	turned := conjTranspose(w.Builder, basis)
+	inner := w.Matmul(turned, w.Matmul(w.a, basis))
 	var factor *tensor.Tensor
 	if w.b != nil {
-		gram := w.matmul(turned, w.matmul(w.b, basis))
+		gram := w.Matmul(turned, w.Matmul(w.b, basis))
 		factor = w.LinalgCholesky(gram)
-		inner = w.solveTriangular(factor, inner, false, false)
-		inner = w.solveTriangular(factor, w.adjoint(inner), false, false)
+		inner = solveTriangular(w.Builder, factor, inner, false, false)
+		inner = solveTriangular(w.Builder, factor, conjTranspose(w.Builder, inner), false, false)
 	}
-	values, vectors := w.spectrum(w.Mul(w.Add(inner, w.adjoint(inner)), w.FloatNumber(0.5)))
+	values, vectors := w.LinalgEigh(w.Mul(w.Add(inner, conjTranspose(w.Builder, inner)), w.FloatNumber(0.5)), "L")
 	if w.b != nil {
-		vectors = w.solveTriangular(w.adjoint(factor), vectors, true, false)
+		vectors = solveTriangular(w.Builder, conjTranspose(w.Builder, factor), vectors, true, false)
 	}
 	if w.largest {
-		values, vectors = w.reversed(values), w.reversed(vectors)
+		values, vectors = w.Flip(values, -1), w.Flip(vectors, -1)
 	}
-	values, vectors = w.firsts(values, -1, w.count), w.firsts(vectors, -1, w.count)
+	values, vectors = narrowFirst(w.Builder, values, -1, w.count), narrowFirst(w.Builder, vectors, -1, w.count)
 	if rest := basis.Sizes()[basis.Dim()-1] - w.count; rest > 0 {
-		along = w.matmul(w.Narrow(basis, -1, w.count, rest), w.Narrow(vectors, -2, w.count, rest))
+		along = w.Matmul(w.Narrow(basis, -1, w.count, rest), w.Narrow(vectors, -2, w.count, rest))
 	}
-	return values, w.matmul(basis, vectors), along
-}
-
-// reversed has the positions of the last dimension in the other order.
-func (s *scope) reversed(t *tensor.Tensor) *tensor.Tensor {
-	return s.Flip(t, -1)
+	return values, w.Matmul(basis, vectors), along
 }
 
 // small reports whether the residuals of the first vectors are small relative to the terms that they are differences of. For tensors without data it
@@ -249,9 +247,9 @@ func (w *lobpcg) small(residual, x, values *tensor.Tensor, wanted int64, limit f
 		return true
 	}
 	norms := func(t *tensor.Tensor) *tensor.Tensor {
-		return w.vectorNorm(w.firsts(t, -1, wanted), 2, []int64{-2}, false, dtype.None)
+		return computeVectorNorm(w.Builder, narrowFirst(w.Builder, t, -1, wanted), 2, []int64{-2}, false, dtype.None)
 	}
-	sizes := w.Mul(norms(x), w.Add(w.normA, w.Mul(w.Abs(w.firsts(values, -1, wanted)), w.normB)))
+	sizes := w.Mul(norms(x), w.Add(w.normA, w.Mul(w.Abs(narrowFirst(w.Builder, values, -1, wanted)), w.normB)))
 	within := w.Le(norms(residual), w.Mul(sizes, w.FloatNumber(limit)))
 	all := w.All(within, nil, false)
 	done, known := w.ReadElement(all)

@@ -45,8 +45,8 @@ func ChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tens
 }
 
 func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	last := len(tensors) - 1
 	factors := slices.Clone(tensors)
 	for i, t := range tensors {
@@ -55,14 +55,14 @@ func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*ten
 			return nil, status.Runtimef("%s: expected all tensors to have the same dtype, but tensors 0 and %d have %v and %v", op, i, tensors[0].DType(), t.DType())
 		case t.Dim() == 2:
 		case vectors && t.Dim() == 1 && i == 0:
-			factors[0] = s.Unsqueeze(t, 0)
+			factors[0] = b.Unsqueeze(t, 0)
 		case vectors && t.Dim() == 1 && i == last:
-			factors[last] = s.Unsqueeze(t, 1)
+			factors[last] = b.Unsqueeze(t, 1)
 		default:
 			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D if it is the first or the last"}[vectors], t.Sizes())
 		}
 		if last > 1 {
-			factors[i] = s.wideEnough(factors[i])
+			factors[i] = castToCompute(b, factors[i])
 		}
 	}
 	for i, t := range factors[1:] {
@@ -77,19 +77,19 @@ func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*ten
 			return factors[i]
 		}
 		k := split[i][j]
-		return s.matmul(multiply(i, k), multiply(k+1, j))
+		return b.Matmul(multiply(i, k), multiply(k+1, j))
 	}
 	product := multiply(0, last)
 	if last == 0 {
-		product = s.copied(product)
+		product = b.CloneWith(product, shape.Contiguous)
 	}
 	if tensors[last].Dim() == 1 {
-		product = s.Select(product, 1, 0)
+		product = b.Select(product, 1, 0)
 	}
 	if tensors[0].Dim() == 1 {
-		product = s.Select(product, 0, 0)
+		product = b.Select(product, 0, 0)
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.CastTo(product, tensors[0].DType()))
+	r, err := writeResults(b, nil, []*tensor.Tensor{out}, b.CastTo(product, tensors[0].DType()))
 	return r[0], err
 }
 
@@ -126,11 +126,11 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (_
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	square := s.wideEnough(self)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	square := castToCompute(b, self)
 	if n < 0 {
-		square = s.LinalgInv(square)
+		square = b.LinalgInv(square)
 	}
 	var power *tensor.Tensor
 	left := uint64(n)
@@ -140,12 +140,12 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (_
 	switch left {
 	case 0:
 		size, _ := shape.Matrix(self.Sizes())
-		power = s.copied(self)
-		s.Copy(power, s.identity(self.DType(), self.Device(), size), false)
+		power = b.CloneWith(self, shape.Contiguous)
+		b.Copy(power, newIdentity(b, self.DType(), self.Device(), size), false)
 	case 1:
 		power = square
 		if n > 0 {
-			power = s.resolved(self)
+			power = b.CloneWith(self, shape.Preserve)
 		}
 	default:
 		for ; left > 0; left >>= 1 {
@@ -153,18 +153,18 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (_
 				if power == nil {
 					power = square
 				} else {
-					power = s.matmul(power, square)
+					power = b.Matmul(power, square)
 				}
 			}
 			if left > 1 {
-				square = s.matmul(square, square)
+				square = b.Matmul(square, square)
 			}
 		}
 	}
 	if n == 0 || n == 1 { // a copy, in PyTorch too
-		return build.WriteResultCast(s.Builder, out, s.CastTo(power, self.DType()))
+		return build.WriteResultCast(b, out, b.CastTo(power, self.DType()))
 	}
-	return build.WriteResult(s.Builder, out, s.CastTo(power, self.DType()))
+	return build.WriteResult(b, out, b.CastTo(power, self.DType()))
 }
 
 // The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision
@@ -186,10 +186,10 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor,
 	if sparse := self.Keys() & tensor.Sparse; sparse != 0 {
 		return nil, dispatch.Unsupported(op, sparse) // a step has another meaning for them
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if self.Numel() == 0 {
-		return build.WriteResult(s.Builder, nil, s.copied(self))
+		return build.WriteResult(b, nil, b.CloneWith(self, shape.Contiguous))
 	}
 	size, _ := shape.Matrix(self.Sizes())
 	count := self.Numel() / (size * size)
@@ -197,47 +197,47 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor,
 	if count <= piece || !backend.Known(self) {
 		return exponential(c, self)
 	}
-	from := s.AsShape(self, count, size, size)
-	made := s.EmptyBeside(self, self.DType(), count, size, size)
+	from := b.AsShape(self, count, size, size)
+	made := b.EmptyBeside(self, self.DType(), count, size, size)
 	for i := int64(0); i < count; i += piece {
-		s.exponentials(made, from, i, min(piece, count-i))
+		writeExponentials(b, made, from, i, min(piece, count-i))
 	}
-	return build.WriteResult(s.Builder, nil, s.AsShape(made, self.Sizes()...))
+	return build.WriteResult(b, nil, b.AsShape(made, self.Sizes()...))
 }
 
-// exponentials writes the exponentials of count matrices, from index start on, to made.
-func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
-	piece := newScope(s.C, s.Op)
+// writeExponentials writes the exponentials of count matrices, from index start on, to result.
+func writeExponentials(b *build.Builder, made, from *tensor.Tensor, start, count int64) {
+	piece := build.New(b.C, b.Op)
 	defer piece.ReleaseAll()
 	of := func(t *tensor.Tensor) *tensor.Tensor {
 		return piece.Narrow(t, 0, start, count)
 	}
 	to, a := of(made), of(from)
-	piece.Copy(to, piece.Track(exponential(s.C, a)), false)
+	piece.Copy(to, piece.Track(exponential(b.C, a)), false)
 }
 
 // exponential is LinalgMatrixExp of matrices together.
 func exponential(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "linalg.matrix_exp")
-	defer s.Close(&err)
-	a := s.CastTo(self, exponentialIn(self.DType()))
+	b := build.New(c, "linalg.matrix_exp")
+	defer b.Close(&err)
+	a := b.CastTo(self, exponentialIn(self.DType()))
 	size, _ := shape.Matrix(self.Sizes())
-	halvings, most := s.halvings(a)
-	a = s.Div(a, s.Unsqueeze(s.Unsqueeze(s.Exp2(halvings), -1), -1))
-	ones := s.identity(a.DType(), a.Device(), size)
-	two := s.matmul(a, a)
-	four := s.matmul(two, two)
-	six := s.matmul(four, two)
+	halvings, most := countHalvings(b, a)
+	a = b.Div(a, b.Unsqueeze(b.Unsqueeze(b.Exp2(halvings), -1), -1))
+	ones := newIdentity(b, a.DType(), a.Device(), size)
+	two := b.Matmul(a, a)
+	four := b.Matmul(two, two)
+	six := b.Matmul(four, two)
 	// Sums of even powers with every second coefficient, from the first one on.
 	plus := func(sum, t *tensor.Tensor, k int) {
-		s.CheckWritten(c.Add(sum, sum, t, dtype.FloatScalar(pade[k]/pade[0])))
+		b.CheckWritten(c.Add(sum, sum, t, dtype.FloatScalar(pade[k]/pade[0])))
 	}
 	even := func(k int) *tensor.Tensor {
-		high := s.Mul(six, s.FloatNumber(pade[k+12]/pade[0]))
+		high := b.Mul(six, b.FloatNumber(pade[k+12]/pade[0]))
 		plus(high, four, k+10)
 		plus(high, two, k+8)
-		sum := s.matmul(six, high)
-		s.Drop(high)
+		sum := b.Matmul(six, high)
+		b.Drop(high)
 		for i, t := range []*tensor.Tensor{ones, two, four, six} {
 			plus(sum, t, k+2*i)
 		}
@@ -245,26 +245,26 @@ func exponential(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err
 	}
 	v, odd := even(0), even(1)
 	for _, t := range []*tensor.Tensor{two, four, six} {
-		s.Drop(t)
+		b.Drop(t)
 	}
-	u := s.matmul(a, odd)
-	s.Drop(odd)
-	numerator, denominator := s.Add(v, u), s.Sub(v, u)
-	s.Drop(v)
-	s.Drop(u)
-	x, _ := s.LinalgSolveEx(denominator, numerator)
-	s.Drop(numerator)
-	s.Drop(denominator)
-	x = s.AsContiguous(x)
+	u := b.Matmul(a, odd)
+	b.Drop(odd)
+	numerator, denominator := b.Add(v, u), b.Sub(v, u)
+	b.Drop(v)
+	b.Drop(u)
+	x, _ := b.LinalgSolveEx(denominator, numerator)
+	b.Drop(numerator)
+	b.Drop(denominator)
+	x = b.AsContiguous(x)
 	for k := range most {
-		again := s.Unsqueeze(s.Unsqueeze(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
-		square := s.matmul(x, x)
-		next := s.Where(again, square, x)
-		s.Drop(square)
-		s.Drop(x)
+		again := b.Unsqueeze(b.Unsqueeze(b.Gt(halvings, b.Number(dtype.IntScalar(k))), -1), -1)
+		square := b.Matmul(x, x)
+		next := b.Where(again, square, x)
+		b.Drop(square)
+		b.Drop(x)
 		x = next
 	}
-	return build.WriteResult(s.Builder, nil, s.CastTo(x, self.DType()))
+	return build.WriteResult(b, nil, b.CastTo(x, self.DType()))
 }
 
 // exponentialIn returns the dtype that exponentials are computed in: squaring magnifies the errors of float32.
@@ -275,13 +275,14 @@ func exponentialIn(d dtype.DType) dtype.DType {
 	return dtype.Float64
 }
 
-// halvings are how often matrices are halved to be in reach of the approximant, and the most of them; none where matrices are not finite.
-func (s *scope) halvings(a *tensor.Tensor) (each *tensor.Tensor, most int64) {
-	norms := s.largest(s.vectorNorm(a, 1, []int64{-2}, false, dtype.None), false, -1)
-	each = s.Ceil(s.Log2(s.Div(norms, s.FloatNumber(padeReach))))
-	each = s.NanToNum(each, new(float64), new(float64), new(float64))
-	each = s.Clamp(each, dtype.IntScalar(0), dtype.Scalar{})
-	v, known := s.ReadElement(s.largest(each, false))
+// countHalvings returns how often each matrix is halved until the approximant converges, and the largest of these counts; nil if matrices
+// are not finite.
+func countHalvings(b *build.Builder, a *tensor.Tensor) (each *tensor.Tensor, most int64) {
+	norms := b.Amax(computeVectorNorm(b, a, 1, []int64{-2}, false, dtype.None), []int64{-1}, false)
+	each = b.Ceil(b.Log2(b.Div(norms, b.FloatNumber(padeReach))))
+	each = b.NanToNum(each, new(float64), new(float64), new(float64))
+	each = b.Clamp(each, dtype.IntScalar(0), dtype.Scalar{})
+	v, known := b.ReadElement(b.Amax(each, nil, false))
 	if !known {
 		return each, 0
 	}

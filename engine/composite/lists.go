@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -15,7 +16,7 @@ import (
 
 // list is a call for each item of lists of tensors.
 type list struct {
-	*scope
+	*build.Builder
 	lists  [][]*tensor.Tensor
 	shared *tensor.Tensor // an operand that all items share, or nil
 	// allocates is set if the call for an item allocates even for tensors of equal layout.
@@ -26,7 +27,7 @@ type list struct {
 type item func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error)
 
 func newList(c dispatch.Context, op string, lists ...[]*tensor.Tensor) *list {
-	return &list{scope: newScope(c, op), lists: lists}
+	return &list{Builder: build.New(c, op), lists: lists}
 }
 
 // checkLengths rejects lists with different numbers of items.
@@ -217,7 +218,7 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) || l.shared != nil && !probed && l.shared.Device() != device.Host {
 		return
 	}
-	inner := newScope(l.C.Recorded(false), l.Op)
+	inner := build.New(l.C.Recorded(false), l.Op)
 	defer inner.ReleaseAll()
 	probe := func(o *tensor.Tensor) *tensor.Tensor {
 		return inner.Track(tensor.EmptyStrided(l.Op, o.Sizes(), o.Strides(), o.DType(), device.Device{Type: device.Meta, Index: -1}))

@@ -15,11 +15,11 @@ import (
 
 // loss is the scope of a loss, with its reduction: none, mean or sum.
 type loss struct {
-	*scope
+	*build.Builder
 	reduction string
 }
 
-func newLoss(c dispatch.Context, op string) *loss { return &loss{scope: newScope(c, op)} }
+func newLoss(c dispatch.Context, op string) *loss { return &loss{Builder: build.New(c, op)} }
 
 // setReduction sets the reduction, one of words or none, mean and sum. The older arguments, two flags, take precedence over it.
 func (s *loss) setReduction(average, reduce ops.Bool, reduction string, words ...string) {
@@ -47,21 +47,16 @@ func (s *loss) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
 	case "mean":
 		return s.ReturnNew(s.C.Mean(nil, t, nil, false, dtype.None))
 	case "sum":
-		return build.WriteResult(s.Builder, nil, s.total(t))
+		return build.WriteResult(s.Builder, nil, s.Sum(t, nil, false))
 	}
 	return build.WriteResult(s.Builder, nil, t)
-}
-
-// total returns the sum of all elements.
-func (s *loss) total(t *tensor.Tensor) *tensor.Tensor {
-	return s.Sum(t, nil, false)
 }
 
 // weighted is reduced where each element has a weight, by whose sum a mean divides.
 func (s *loss) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	t = s.Mul(t, weight)
 	if s.reduction == "mean" {
-		return build.WriteResult(s.Builder, nil, s.Div(s.total(t), s.total(weight)))
+		return build.WriteResult(s.Builder, nil, s.Div(s.Sum(t, nil, false), s.Sum(weight, nil, false)))
 	}
 	return s.reduced(t)
 }
@@ -83,12 +78,6 @@ func (s *loss) sameSizes(name string, self, other *tensor.Tensor) {
 
 func (s *loss) positive(t *tensor.Tensor) *tensor.Tensor {
 	return s.ClampMin(t, s.IntNumber(0))
-}
-func (s *loss) squared(t *tensor.Tensor) *tensor.Tensor { return s.Square(t) }
-func (s *loss) exp(t *tensor.Tensor) *tensor.Tensor     { return s.Exp(t) }
-func (s *loss) log(t *tensor.Tensor) *tensor.Tensor     { return s.Log(t) }
-func (s *loss) logSigmoid(t *tensor.Tensor) *tensor.Tensor {
-	return s.NnLogsigmoid(t)
 }
 func (s *loss) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
 	return s.Eq(t, s.IntNumber(v))
@@ -174,7 +163,7 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 	}
 	var each *tensor.Tensor
 	if logTarget {
-		each = s.Mul(s.exp(target), s.Sub(target, self))
+		each = s.Mul(s.Exp(target), s.Sub(target, self))
 	} else {
 		each = s.Sub(s.Xlogy(target, target), s.Mul(target, self))
 	}
@@ -185,7 +174,7 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 	if self.Dim() > 0 {
 		examples = self.Sizes()[0]
 	}
-	return build.WriteResult(s.Builder, nil, s.Div(s.total(each), s.IntNumber(examples)))
+	return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.IntNumber(examples)))
 }
 
 // NnBinaryCrossEntropy returns that of probabilities.
@@ -222,8 +211,8 @@ func NnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (
 	s.setReduction(ops.NoBool, ops.NoBool, "none")
 	s.Check(floating(s.Op, self))
 	bounded := func(t *tensor.Tensor) *tensor.Tensor { return s.ClampMin(t, s.IntNumber(-100)) }
-	off := s.Mul(s.Sub(target, s.IntNumber(1)), bounded(s.Log1p(s.negative(self))))
-	return s.reduced(s.Sub(off, s.Mul(target, bounded(s.log(self)))))
+	off := s.Mul(s.Sub(target, s.IntNumber(1)), bounded(s.Log1p(s.Neg(self))))
+	return s.reduced(s.Sub(off, s.Mul(target, bounded(s.Log(self)))))
 }
 
 // NnBinaryCrossEntropyWithLogits returns that of the logistic function of self.
@@ -233,7 +222,7 @@ func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *te
 	s.setReduction(average, reduce, reduction)
 	s.sameSizes("target", self, target)
 	s.Check(floating(s.Op, self))
-	on := s.logSigmoid(self)
+	on := s.NnLogsigmoid(self)
 	if positive != nil {
 		on = s.Mul(on, s.Add(s.Mul(s.Sub(positive, s.IntNumber(1)), target), s.IntNumber(1)))
 	}
@@ -247,13 +236,13 @@ func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput,
 	s.setReduction(average, reduce, reduction)
 	var each *tensor.Tensor
 	if logInput {
-		each = s.Sub(s.exp(self), s.Mul(target, self))
+		each = s.Sub(s.Exp(self), s.Mul(target, self))
 	} else {
-		each = s.Sub(self, s.Mul(target, s.log(s.Add(self, s.FloatNumber(eps)))))
+		each = s.Sub(self, s.Mul(target, s.Log(s.Add(self, s.FloatNumber(eps)))))
 	}
 	if full {
-		stirling := s.Add(s.Sub(s.Mul(target, s.log(target)), target), s.Mul(s.log(s.Mul(target, s.FloatNumber(2*math.Pi))), s.FloatNumber(0.5)))
-		each = s.Add(each, s.Where(s.greater(target, s.IntNumber(1)), stirling, s.IntNumber(0)))
+		stirling := s.Add(s.Sub(s.Mul(target, s.Log(target)), target), s.Mul(s.Log(s.Mul(target, s.FloatNumber(2*math.Pi))), s.FloatNumber(0.5)))
+		each = s.Add(each, s.Where(s.Gt(target, s.IntNumber(1)), stirling, s.IntNumber(0)))
 	}
 	return s.reduced(each)
 }
@@ -292,7 +281,7 @@ func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor
 	// The gradient does not see the bound.
 	lift := s.Detach(s.Sub(s.ClampMin(variance, s.FloatNumber(eps)), variance))
 	bounded := s.Add(variance, lift)
-	each := s.Mul(s.Add(s.log(bounded), s.Div(s.squared(s.Sub(self, target)), bounded)), s.FloatNumber(0.5))
+	each := s.Mul(s.Add(s.Log(bounded), s.Div(s.Square(s.Sub(self, target)), bounded)), s.FloatNumber(0.5))
 	if full {
 		each = s.Add(each, s.FloatNumber(0.5*math.Log(2*math.Pi)))
 	}
@@ -317,7 +306,7 @@ func NnMarginRankingLoss(c dispatch.Context, first, second, target *tensor.Tenso
 	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
 		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
 	}
-	return s.reduced(s.positive(s.Add(s.Mul(s.negative(target), s.Sub(first, second)), s.FloatNumber(margin))))
+	return s.reduced(s.positive(s.Add(s.Mul(s.Neg(target), s.Sub(first, second)), s.FloatNumber(margin))))
 }
 
 // NnSoftMarginLoss returns log(1 + e^-xy) of labels y.
@@ -330,7 +319,7 @@ func NnSoftMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, 
 	if !slices.Equal(products.Sizes(), self.Sizes()) {
 		return nil, status.Runtimef("%s: target must broadcast to the sizes of self, %v, but has sizes %v", s.Op, self.Sizes(), target.Sizes())
 	}
-	return s.reduced(s.negative(s.logSigmoid(products)))
+	return s.reduced(s.Neg(s.NnLogsigmoid(products)))
 }
 
 // NnMultilabelSoftMarginLoss returns the mean of binary cross entropies over classes.
@@ -341,8 +330,8 @@ func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor
 	if self.Dim() == 0 {
 		s.Check(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
 	}
-	on, off := s.logSigmoid(self), s.logSigmoid(s.negative(self))
-	each := s.times(s.negative(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.IntNumber(1), target), off))), weight)
+	on, off := s.NnLogsigmoid(self), s.NnLogsigmoid(s.Neg(self))
+	each := s.times(s.Neg(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.IntNumber(1), target), off))), weight)
 	return s.reduced(s.Mean(each, []int64{-1}, false))
 }
 

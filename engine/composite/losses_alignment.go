@@ -17,7 +17,7 @@ func (s *loss) lengths(t *tensor.Tensor, name string) []int64 {
 	if t.Dim() > 1 {
 		s.Failf("%s must be a vector, but has sizes %v", name, t.Sizes())
 	}
-	return s.counts(s.AsShape(s.CastTo(t, dtype.Int64), t.Numel()), name)
+	return readCounts(s.Builder, s.AsShape(s.CastTo(t, dtype.Int64), t.Numel()), name)
 }
 
 // aligned returns the loss of connectionist temporal classification.
@@ -41,7 +41,7 @@ func (s *loss) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blan
 	}
 	switch s.reduction {
 	case "sum":
-		return build.WriteResult(s.Builder, nil, s.total(losses))
+		return build.WriteResult(s.Builder, nil, s.Sum(losses, nil, false))
 	case "mean":
 		each := s.Div(losses, counts)
 		return s.ReturnNew(s.C.Mean(nil, each, nil, false, dtype.None))

@@ -55,35 +55,35 @@ func (s *loss) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
 
 // NnPick returns one element of a dimension for each place of the others.
 func NnPick(c dispatch.Context, self *tensor.Tensor, dim int64, index *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_nll_loss")
-	defer s.Close(&err)
-	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	b := build.New(c, "nn_nll_loss")
+	defer b.Close(&err)
+	d, err := shape.WrapDim(b.Op, dim, self.Dim())
 	if err != nil {
 		return nil, err
 	}
 	if self.Dim() == 0 {
-		return nil, status.Indexf("%s: self must have at least one dimension", s.Op)
+		return nil, status.Indexf("%s: self must have at least one dimension", b.Op)
 	}
 	dim = int64(d)
-	at := s.Unsqueeze(index, dim)
+	at := b.Unsqueeze(index, dim)
 	found, err := c.Gather(nil, self, dim, at, false)
-	s.Track(found, s.classError(err, self.Sizes()[dim], index))
-	return build.WriteResult(s.Builder, nil, s.SqueezeDim(found, dim))
+	b.Track(found, convertClassError(b, err, self.Sizes()[dim], index))
+	return build.WriteResult(b, nil, b.SqueezeDim(found, dim))
 }
 
-// classError returns the error of an index that names no class, which is an index error as in PyTorch; other errors stay.
-func (s *scope) classError(err error, classes int64, index *tensor.Tensor) error {
+// convertClassError returns the error of an index that names no class, which is an index error as in PyTorch; other errors stay.
+func convertClassError(b *build.Builder, err error, classes int64, index *tensor.Tensor) error {
 	if err == nil {
 		return err
 	}
-	least, most, known := s.extremes(index)
+	least, most, known := readRange(b, index)
 	if !known || least >= 0 && most < classes {
 		return err
 	}
 	if least >= 0 {
 		least = most
 	}
-	return status.Indexf("%s: Target %d is out of bounds; classes are from 0 to %d", s.Op, least, classes-1)
+	return status.Indexf("%s: Target %d is out of bounds; classes are from 0 to %d", b.Op, least, classes-1)
 }
 
 // weightOf returns the weight of the class of each target, 0 for ignored ones. Without weights it returns the mask of valid targets.
@@ -108,9 +108,9 @@ func (s *loss) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 	each = s.Where(valid, each, s.IntNumber(0))
 	switch s.reduction {
 	case "mean":
-		return s.Div(s.total(each), s.total(factor))
+		return s.Div(s.Sum(each, nil, false), s.Sum(factor, nil, false))
 	case "sum":
-		return s.total(each)
+		return s.Sum(each, nil, false)
 	}
 	return each
 }
@@ -123,7 +123,7 @@ func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average 
 	s.Check(floating(s.Op, self))
 	l := s.labelled(self, target, ignore)
 	factor := s.weightOf(self, weight, l)
-	return build.WriteResult(s.Builder, nil, s.averaged(s.negative(s.picked(self, l)), factor, l.valid))
+	return build.WriteResult(s.Builder, nil, s.averaged(s.Neg(s.picked(self, l)), factor, l.valid))
 }
 
 // NnCrossEntropy is nll loss of the logarithm of softmax, or that of distributions over classes.
@@ -139,26 +139,22 @@ func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, ave
 		return s.ofDistributions(self, target, weight, ignore, smoothing)
 	}
 	l := s.labelled(self, target, ignore)
-	logs := s.logSoftmax(self, l.dim)
+	logs := s.LogSoftmax(self, l.dim, dtype.None)
 	factor := s.weightOf(self, weight, l)
-	loss := s.averaged(s.negative(s.picked(logs, l)), factor, l.valid)
+	loss := s.averaged(s.Neg(s.picked(logs, l)), factor, l.valid)
 	if smoothing > 0 {
 		n := self.Sizes()[l.dim]
-		all := s.negative(s.Sum(s.times(logs, s.alongClasses(self, weight, l.dim)), []int64{l.dim}, false))
+		all := s.Neg(s.Sum(s.times(logs, s.alongClasses(self, weight, l.dim)), []int64{l.dim}, false))
 		smooth := s.Where(l.valid, s.AsShape(all, l.index.Sizes()...), s.IntNumber(0))
 		switch s.reduction {
 		case "mean":
-			smooth = s.Div(s.total(smooth), s.total(factor))
+			smooth = s.Div(s.Sum(smooth, nil, false), s.Sum(factor, nil, false))
 		case "sum":
-			smooth = s.total(smooth)
+			smooth = s.Sum(smooth, nil, false)
 		}
 		loss = s.Add(s.Mul(loss, s.FloatNumber(1-smoothing)), s.Mul(smooth, s.FloatNumber(smoothing/float64(n))))
 	}
 	return build.WriteResult(s.Builder, nil, loss)
-}
-
-func (s *loss) logSoftmax(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.LogSoftmax(t, dim, dtype.None)
 }
 
 // alongClasses reshapes a weight of classes to broadcast with self; nil stays nil.
@@ -187,14 +183,14 @@ func (s *loss) ofDistributions(self, target, weight *tensor.Tensor, ignore int64
 	if smoothing > 0 {
 		target = s.Add(s.Mul(target, s.FloatNumber(1-smoothing)), s.FloatNumber(smoothing/float64(n)))
 	}
-	each := s.times(s.Mul(s.logSoftmax(self, dim), target), s.alongClasses(self, weight, dim))
+	each := s.times(s.Mul(s.LogSoftmax(self, dim, dtype.None), target), s.alongClasses(self, weight, dim))
 	switch s.reduction {
 	case "mean":
-		return build.WriteResult(s.Builder, nil, s.negative(s.Div(s.total(each), s.FloatNumber(float64(self.Numel())/float64(n)))))
+		return build.WriteResult(s.Builder, nil, s.Neg(s.Div(s.Sum(each, nil, false), s.FloatNumber(float64(self.Numel())/float64(n)))))
 	case "sum":
-		return build.WriteResult(s.Builder, nil, s.negative(s.total(each)))
+		return build.WriteResult(s.Builder, nil, s.Neg(s.Sum(each, nil, false)))
 	}
-	return build.WriteResult(s.Builder, nil, s.negative(s.Sum(each, []int64{dim}, false)))
+	return build.WriteResult(s.Builder, nil, s.Neg(s.Sum(each, []int64{dim}, false)))
 }
 
 // table returns self with examples along its first dimension, and classes along its second one.
@@ -237,7 +233,7 @@ func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64,
 	own := s.Gather(table, 1, at)
 	each := s.positive(s.Add(s.Sub(table, own), s.FloatNumber(margin)))
 	if p == 2 {
-		each = s.squared(each)
+		each = s.Square(each)
 	}
 	if weight != nil {
 		flat := s.AsShape(target, n)

@@ -45,7 +45,7 @@ func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight
 		if reduction != "mean" || likely {
 			return s.reduced(each)
 		}
-		return build.WriteResult(s.Builder, nil, s.Div(s.total(each), s.total(s.factor(target, weight, self.DType(), left))))
+		return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.Sum(s.factor(target, weight, self.DType(), left), nil, false)))
 	}
 	features := w[len(w)-1]
 	flat := s.AsShape(linear, shape.Product(w[:len(w)-1]), features)
@@ -68,23 +68,23 @@ func (s *loss) factor(target, weight *tensor.Tensor, d dtype.DType, left int64) 
 
 // NnLinearLosses returns the cross entropies of examples, of which some rows at a time are made.
 func NnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_linear_cross_entropy")
-	defer s.Close(&err)
+	b := build.New(c, "nn_linear_cross_entropy")
+	defer b.Close(&err)
 	if self.Dim() != 2 || rows <= 0 {
-		s.Failf("self must be a matrix and rows positive, but self has sizes %v and rows is %d", self.Sizes(), rows)
+		b.Failf("self must be a matrix and rows positive, but self has sizes %v and rows is %d", self.Sizes(), rows)
 		return nil, nil
 	}
 	n := self.Sizes()[0]
 	if target.Dim() == 0 || target.Sizes()[0] != n {
-		s.Failf("target must have one element for each of the %d rows of self, but has sizes %v", n, target.Sizes())
+		b.Failf("target must have one element for each of the %d rows of self, but has sizes %v", n, target.Sizes())
 	}
 	var parts []*tensor.Tensor
 	for i := int64(0); i < n || i == 0; i += rows {
 		m := min(rows, n-i)
-		x, t := s.Narrow(self, 0, i, m), s.Narrow(target, 0, i, m)
-		logits := s.NnLinear(x, linear, bias)
-		parts = append(parts, s.NnCrossEntropy(logits, t, weight, ops.NoBool, left, ops.NoBool, "none", 0))
-		s.Drop(logits)
+		x, t := b.Narrow(self, 0, i, m), b.Narrow(target, 0, i, m)
+		logits := b.NnLinear(x, linear, bias)
+		parts = append(parts, b.NnCrossEntropy(logits, t, weight, ops.NoBool, left, ops.NoBool, "none", 0))
+		b.Drop(logits)
 	}
-	return build.WriteResult(s.Builder, nil, s.Cat(parts, 0))
+	return build.WriteResult(b, nil, b.Cat(parts, 0))
 }

@@ -12,20 +12,20 @@ import (
 
 // Kron computes the Kronecker product: block i, j of the result is element i, j of self times other.
 func Kron(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "kron")
-	defer s.Close(&err)
+	b := build.New(c, "kron")
+	defer b.Close(&err)
 	dims := max(self.Dim(), other.Dim())
 	padded := func(t *tensor.Tensor) []int64 {
 		return append(slices.Repeat([]int64{1}, dims-t.Dim()), t.Sizes()...)
 	}
-	a, b := padded(self), padded(other)
+	selfSizes, otherSizes := padded(self), padded(other)
 	var wideA, wideB, sizes []int64
 	for i := range dims {
-		wideA, wideB, sizes = append(wideA, a[i], 1), append(wideB, 1, b[i]), append(sizes, a[i]*b[i])
+		wideA, wideB, sizes = append(wideA, selfSizes[i], 1), append(wideB, 1, otherSizes[i]), append(sizes, selfSizes[i]*otherSizes[i])
 	}
-	product := s.Mul(s.AsShape(self, wideA...), s.AsShape(other, wideB...))
-	made := s.AsShape(s.AsContiguous(product), sizes...)
-	return build.WriteResultCast(s.Builder, out, made)
+	product := b.Mul(b.AsShape(self, wideA...), b.AsShape(other, wideB...))
+	made := b.AsShape(b.AsContiguous(product), sizes...)
+	return build.WriteResultCast(b, out, made)
 }
 
 // Vander returns the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.
@@ -39,20 +39,20 @@ func Vander(c dispatch.Context, x *tensor.Tensor, n ops.Int, increasing bool) (_
 		return nil, status.Runtimef("%s: N must be non-negative, got %d", op, columns)
 	}
 	d := x.DType().Summed()
-	s := newScope(c, op)
-	defer s.Close(&err)
-	powers := s.EmptyBeside(x, d, x.Numel(), 0)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	powers := b.EmptyBeside(x, d, x.Numel(), 0)
 	if columns > 0 {
-		powers = s.OnesBeside(x, d, x.Numel(), 1)
+		powers = b.OnesBeside(x, d, x.Numel(), 1)
 	}
 	if columns > 1 {
-		powers = s.Cat([]*tensor.Tensor{powers, s.Expand(s.AsShape(s.CastTo(x, d), x.Numel(), 1), x.Numel(), columns-1)}, 1)
+		powers = b.Cat([]*tensor.Tensor{powers, b.Expand(b.AsShape(b.CastTo(x, d), x.Numel(), 1), x.Numel(), columns-1)}, 1)
 	}
-	powers = s.Cumprod(powers, 1)
+	powers = b.Cumprod(powers, 1)
 	if !increasing {
-		powers = s.Flip(powers, 1)
+		powers = b.Flip(powers, 1)
 	}
-	return build.WriteResult(s.Builder, nil, powers)
+	return build.WriteResult(b, nil, powers)
 }
 
 // Outer returns the matrix of all products of two vectors' elements.
@@ -63,9 +63,9 @@ func Outer(c dispatch.Context, out, self, vec2 *tensor.Tensor) (_ *tensor.Tensor
 			return nil, status.Runtimef("%s: %s must be a 1-D tensor, got %d-D with shape %v", op, []string{"self", "vec2"}[i], t.Dim(), t.Sizes())
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.CheckStrided(self, vec2)
-	column, row := s.Unsqueeze(self, 1), s.Unsqueeze(vec2, 0)
-	return s.ReturnNew(c.Mul(out, column, row))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	b.CheckStrided(self, vec2)
+	column, row := b.Unsqueeze(self, 1), b.Unsqueeze(vec2, 0)
+	return b.ReturnNew(c.Mul(out, column, row))
 }

@@ -3,6 +3,7 @@ package composite
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/named"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -133,13 +134,13 @@ func AlignTensors(c dispatch.Context, tensors []*tensor.Tensor) (_ []*tensor.Ten
 			longest = names
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	results := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
-		results[i] = s.Track(aligned(c, op, t, longest))
+		results[i] = b.Track(aligned(c, op, t, longest))
 	}
-	return s.ReturnAll(results)
+	return b.ReturnAll(results)
 }
 
 func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string) (_ *tensor.Tensor, err error) {
@@ -170,16 +171,16 @@ func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string)
 		}
 	}
 	c = c.Excluding(tensor.Named)
-	s := newScope(c, op)
-	defer s.Close(&err)
-	made := s.Permute(self, order...)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	made := b.Permute(self, order...)
 	for i, name := range names {
 		if name == "" || !slices.Contains(own, name) {
 			from := made
-			made = s.Unsqueeze(from, int64(i))
+			made = b.Unsqueeze(from, int64(i))
 		}
 	}
-	result, err := s.Return(made)
+	result, err := b.Return(made)
 	if err == nil {
 		result.SetNames(slices.Clone(names))
 	}

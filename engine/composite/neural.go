@@ -26,22 +26,22 @@ func NnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (_ *te
 	if out == nil && c.Plain(self, weight, bias) && ops.Linears(self, weight, bias) {
 		return ops.Linear(op, self, weight, bias)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if weight.Dim() == 2 {
-		weight = s.Transpose(weight, 0, 1)
+		weight = b.Transpose(weight, 0, 1)
 	}
 	switch {
 	case bias == nil:
-		return s.ReturnNew(c.Matmul(out, self, weight))
+		return b.ReturnNew(c.Matmul(out, self, weight))
 	case self.Dim() == 2:
-		return s.ReturnNew(c.Addmm(out, bias, self, weight, one, one))
+		return b.ReturnNew(c.Addmm(out, bias, self, weight, one, one))
 	}
 	k, sizes := self.Sizes()[self.Dim()-1], slices.Clone(self.Sizes())
-	rows := s.AsShape(self, shape.Product(sizes[:len(sizes)-1]), k)
-	rows = s.AddmmWith(bias, rows, weight, one, one)
+	rows := b.AsShape(self, shape.Product(sizes[:len(sizes)-1]), k)
+	rows = b.AddmmWith(bias, rows, weight, one, one)
 	sizes[len(sizes)-1] = rows.Sizes()[1]
-	return build.WriteResult(s.Builder, out, s.AsShape(rows, sizes...))
+	return build.WriteResult(b, out, b.AsShape(rows, sizes...))
 }
 
 var one = dtype.IntScalar(1)
@@ -63,33 +63,33 @@ func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) 
 	if first.DType() != weight.DType() || second.DType() != weight.DType() {
 		return nil, status.Runtimef("%s: all tensors must have the same dtype, but have %v, %v and %v", op, first.DType(), second.DType(), weight.DType())
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	rows := shape.Product(first.Sizes()[:n-1])
-	matrices := s.AsShape(s.ReorderDims(weight, 1, 0, 2), i, outputs*j)
-	half := s.AsShape(s.matmul(s.AsShape(first, rows, i), matrices), rows, outputs, j)
-	y := s.AsShape(s.matmul(half, s.AsShape(second, rows, j, 1)), shape.Append(first.Sizes()[:n-1], outputs)...)
+	matrices := b.AsShape(b.ReorderDims(weight, 1, 0, 2), i, outputs*j)
+	half := b.AsShape(b.Matmul(b.AsShape(first, rows, i), matrices), rows, outputs, j)
+	y := b.AsShape(b.Matmul(half, b.AsShape(second, rows, j, 1)), shape.Append(first.Sizes()[:n-1], outputs)...)
 	if bias != nil {
-		y = s.Add(y, bias)
+		y = b.Add(y, bias)
 	}
-	return build.WriteResult(s.Builder, nil, y)
+	return build.WriteResult(b, nil, y)
 }
 
 // NnNormalize divides vectors along a dimension by their norms.
 func NnNormalize(c dispatch.Context, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_normalize")
-	defer s.Close(&err)
-	norm := s.Norm(self, dtype.FloatScalar(p), dim, true)
-	norm = s.ClampMin(norm, s.FloatNumber(eps))
-	return s.ReturnNew(c.Div(out, self, norm, ""))
+	b := build.New(c, "nn_normalize")
+	defer b.Close(&err)
+	norm := b.Norm(self, dtype.FloatScalar(p), dim, true)
+	norm = b.ClampMin(norm, b.FloatNumber(eps))
+	return b.ReturnNew(c.Div(out, self, norm, ""))
 }
 
 // PairwiseDistance returns the norm of the differences of vectors, to each element of which a little is added.
 func PairwiseDistance(c dispatch.Context, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "pairwise_distance")
-	defer s.Close(&err)
-	difference := s.Add(s.Sub(x1, x2), s.FloatNumber(eps))
-	return s.ReturnNew(c.Norm(nil, difference, dtype.FloatScalar(p), []int64{-1}, keepdim, dtype.None))
+	b := build.New(c, "pairwise_distance")
+	defer b.Close(&err)
+	difference := b.Add(b.Sub(x1, x2), b.FloatNumber(eps))
+	return b.ReturnNew(c.Norm(nil, difference, dtype.FloatScalar(p), []int64{-1}, keepdim, dtype.None))
 }
 
 // NnOneHot returns 1 at the position that an element names, and 0 at others, along a new dimension.
@@ -98,17 +98,17 @@ func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (_ *tensor
 	if self.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: is only applicable to index tensors of int64, but self is of %v", op, self.DType())
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if classes == -1 && self.Numel() == 0 {
 		return nil, status.Runtimef("%s: Can not infer total number of classes from empty tensor; pass num_classes", op)
 	}
 	if classes == -1 || backend.Known(self) && self.Numel() > 0 {
-		low, high := s.Min(self), s.Max(self)
+		low, high := b.Min(self), b.Max(self)
 		least, err := c.Item(low)
-		s.Check(err)
+		b.Check(err)
 		most, err := c.Item(high)
-		s.Check(err)
+		b.Check(err)
 		switch {
 		case least.I < 0:
 			return nil, status.Runtimef("%s: classes must not be negative, but one is %d", op, least.I)
@@ -123,8 +123,8 @@ func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (_ *tensor
 	if classes <= 0 {
 		return nil, status.Runtimef("%s: num_classes must be positive, or -1, but is %d", op, classes)
 	}
-	places := s.ArangeWith(dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device())
-	return build.WriteResult(s.Builder, nil, s.CastTo(s.Eq(s.Unsqueeze(self, -1), places), dtype.Int64))
+	places := b.ArangeWith(dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device())
+	return build.WriteResult(b, nil, b.CastTo(b.Eq(b.Unsqueeze(self, -1), places), dtype.Int64))
 }
 
 // PixelShuffle moves channels into height and width.
@@ -139,11 +139,11 @@ func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *ten
 		return nil, status.Runtimef("%s: the number of channels, %d, must be divisible by the square of upscale_factor, %d", op, channels, factor)
 	}
 	channels /= factor * factor
-	s := newScope(c, op)
-	defer s.Close(&err)
-	parts := s.AsShape(self, append(lead, channels, factor, factor, height, width)...)
-	parts = s.turnedLast(parts, 5, 0, 3, 1, 4, 2)
-	return build.WriteResult(s.Builder, nil, s.laidLike(self, s.AsShape(parts, append(lead, channels, height*factor, width*factor)...)))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	parts := b.AsShape(self, append(lead, channels, factor, factor, height, width)...)
+	parts = permuteLast(b, parts, 5, 0, 3, 1, 4, 2)
+	return build.WriteResult(b, nil, matchFormat(b, self, b.AsShape(parts, append(lead, channels, height*factor, width*factor)...)))
 }
 
 // PixelUnshuffle reverses PixelShuffle.
@@ -157,11 +157,11 @@ func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *t
 	if n[1]%factor != 0 || n[2]%factor != 0 {
 		return nil, status.Runtimef("%s: height and width, %d and %d, must be divisible by downscale_factor, %d", op, n[1], n[2], factor)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	parts := s.AsShape(self, append(lead, channels, height, factor, width, factor)...)
-	parts = s.turnedLast(parts, 5, 0, 2, 4, 1, 3)
-	return build.WriteResult(s.Builder, nil, s.laidLike(self, s.AsShape(parts, append(lead, channels*factor*factor, height, width)...)))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	parts := b.AsShape(self, append(lead, channels, height, factor, width, factor)...)
+	parts = permuteLast(b, parts, 5, 0, 2, 4, 1, 3)
+	return build.WriteResult(b, nil, matchFormat(b, self, b.AsShape(parts, append(lead, channels*factor*factor, height, width)...)))
 }
 
 // image returns the sizes before the last three, and those.
@@ -177,8 +177,8 @@ func image(op string, self *tensor.Tensor, name string, factor int64) (lead, las
 	return lead, self.Sizes()[at:], nil
 }
 
-// turnedLast returns a copy of t with its last n dimensions in another order.
-func (s *scope) turnedLast(t *tensor.Tensor, n int, order ...int64) *tensor.Tensor {
+// permuteLast returns a copy of t with its last n dimensions permuted.
+func permuteLast(b *build.Builder, t *tensor.Tensor, n int, order ...int64) *tensor.Tensor {
 	all := make([]int64, 0, t.Dim())
 	first := int64(t.Dim() - n)
 	for d := range first {
@@ -187,16 +187,16 @@ func (s *scope) turnedLast(t *tensor.Tensor, n int, order ...int64) *tensor.Tens
 	for _, d := range order {
 		all = append(all, first+d)
 	}
-	return s.copied(s.ReorderDims(t, all...))
+	return b.CloneWith(b.ReorderDims(t, all...), shape.Contiguous)
 }
 
-// laidLike returns t in the memory format of an image.
-func (s *scope) laidLike(image, t *tensor.Tensor) *tensor.Tensor {
+// matchFormat returns t in the memory format of an image.
+func matchFormat(b *build.Builder, image, t *tensor.Tensor) *tensor.Tensor {
 	f := shape.SuggestFormat(image.Sizes(), image.Strides())
 	if f == shape.Contiguous {
 		return t
 	}
-	return s.ContiguousWith(t, f)
+	return b.ContiguousWith(t, f)
 }
 
 // ChannelShuffle takes channels from each of several groups in turn.
@@ -209,12 +209,12 @@ func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (_ *t
 	if groups <= 0 || channels%groups != 0 {
 		return nil, status.Runtimef("%s: groups must be positive and divide the number of channels, %d, but is %d", op, channels, groups)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	sizes := slices.Concat(self.Sizes()[:1], []int64{groups, channels / groups}, self.Sizes()[2:])
-	parts := s.AsShape(self, sizes...)
-	turned := s.Transpose(parts, 1, 2)
-	return build.WriteResult(s.Builder, nil, s.laidLike(self, s.AsShape(s.copied(turned), self.Sizes()...)))
+	parts := b.AsShape(self, sizes...)
+	turned := b.Transpose(parts, 1, 2)
+	return build.WriteResult(b, nil, matchFormat(b, self, b.AsShape(b.CloneWith(turned, shape.Contiguous), self.Sizes()...)))
 }
 
 // NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
@@ -231,13 +231,13 @@ func NnEmbedding(c dispatch.Context, self, weight *tensor.Tensor, padding ops.In
 			at += rows
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if maxNorm != nil {
-		plain := s.Detach(weight)
-		s.EmbeddingRenorm(plain, self, *maxNorm, normType)
+		plain := b.Detach(weight)
+		b.EmbeddingRenorm(plain, self, *maxNorm, normType)
 	}
-	return s.ReturnNew(c.Embedding(weight, self, at, byFrequency, sparse))
+	return b.ReturnNew(c.Embedding(weight, self, at, byFrequency, sparse))
 }
 
 // Embedding picks rows of a matrix.
@@ -249,11 +249,11 @@ func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64
 	if err := rowIndices(op, "indices", indices); err != nil {
 		return nil, err
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	flat := s.AsShape(indices, indices.Numel())
-	rows := s.IndexSelect(weight, 0, flat)
-	return build.WriteResult(s.Builder, nil, s.AsShape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	flat := b.AsShape(indices, indices.Numel())
+	rows := b.IndexSelect(weight, 0, flat)
+	return build.WriteResult(b, nil, b.AsShape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
 }
 
 // rowIndices returns an error for indices, which are named so, of a dtype that names no rows.
@@ -264,15 +264,15 @@ func rowIndices(op, name string, indices *tensor.Tensor) error {
 	return nil
 }
 
-// shortened returns rows scaled to a norm of at most maxNorm. Factors are computed in float64: in float32, the 1e-7 that keeps results below
+// renormRows returns rows scaled to a norm of at most maxNorm. Factors are computed in float64: in float32, the 1e-7 that keeps results below
 // the norm in spite of rounding would be lost.
-func (s *scope) shortened(rows *tensor.Tensor, maxNorm, normType float64) *tensor.Tensor {
+func renormRows(b *build.Builder, rows *tensor.Tensor, maxNorm, normType float64) *tensor.Tensor {
 	compute := rows.DType().Compute()
-	norms := s.NormWith(rows, dtype.FloatScalar(normType), []int64{1}, true, compute)
-	wide := s.CastTo(norms, dtype.Float64)
-	factors := s.Div(s.FloatNumber(maxNorm), s.Add(wide, s.FloatNumber(1e-7)))
-	factors = s.Where(s.Gt(wide, s.FloatNumber(maxNorm)), factors, s.FloatNumber(1))
-	return s.CastTo(s.Mul(rows, s.CastTo(factors, compute)), rows.DType())
+	norms := b.NormWith(rows, dtype.FloatScalar(normType), []int64{1}, true, compute)
+	wide := b.CastTo(norms, dtype.Float64)
+	factors := b.Div(b.FloatNumber(maxNorm), b.Add(wide, b.FloatNumber(1e-7)))
+	factors = b.Where(b.Gt(wide, b.FloatNumber(maxNorm)), factors, b.FloatNumber(1))
+	return b.CastTo(b.Mul(rows, b.CastTo(factors, compute)), rows.DType())
 }
 
 // EmbeddingRenorm shortens rows that indices name to a norm.
@@ -287,11 +287,11 @@ func EmbeddingRenorm(c dispatch.Context, self, indices *tensor.Tensor, maxNorm, 
 	if !(normType > 0) || !(maxNorm >= 0) {
 		return status.Runtimef("%s: norm_type must be positive and max_norm at least 0, but they are %v and %v", op, normType, maxNorm)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	flat := s.CastTo(s.AsShape(indices, indices.Numel()), dtype.Int64)
-	rows := s.IndexSelect(self, 0, flat)
-	shorter := s.shortened(rows, maxNorm, normType)
-	s.CheckWritten(c.IndexCopy(self, self, 0, flat, shorter))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	flat := b.CastTo(b.AsShape(indices, indices.Numel()), dtype.Int64)
+	rows := b.IndexSelect(self, 0, flat)
+	shorter := renormRows(b, rows, maxNorm, normType)
+	b.CheckWritten(c.IndexCopy(self, self, 0, flat, shorter))
 	return nil
 }

@@ -15,13 +15,13 @@ func NonzeroStatic(c dispatch.Context, out, self *tensor.Tensor, size, fill int6
 	if size < 0 {
 		return nil, status.Runtimef("%s: 'size' must be an non-negative integer, but got %d", op, size)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	rows := s.FullWith([]int64{size, int64(self.Dim())}, dtype.IntScalar(fill), dtype.Int64, tensor.NoLayout, self.Device())
+	b := build.New(c, op)
+	defer b.Close(&err)
+	rows := b.FullWith([]int64{size, int64(self.Dim())}, dtype.IntScalar(fill), dtype.Int64, tensor.NoLayout, self.Device())
 	if backend.Known(self) {
-		found := s.Nonzero(self)
+		found := b.Nonzero(self)
 		n := min(size, found.Sizes()[0])
-		s.Copy(s.Narrow(rows, 0, 0, n), s.Narrow(found, 0, 0, n), false)
+		b.Copy(b.Narrow(rows, 0, 0, n), b.Narrow(found, 0, 0, n), false)
 	}
-	return build.WriteResult(s.Builder, out, rows)
+	return build.WriteResult(b, out, rows)
 }

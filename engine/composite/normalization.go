@@ -12,8 +12,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// parameterDType returns that of the parameters of a normalization, and of its statistics: self's or, where self has 16 bits, float32. All have one.
-func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor) dtype.DType {
+// parameterDType returns the dtype of the parameters and the statistics of a normalization, which must agree: that of self, or float32 for
+// 16-bit floats.
+func parameterDType(b *build.Builder, self *tensor.Tensor, parameters ...*tensor.Tensor) dtype.DType {
 	d := self.DType()
 	for _, t := range parameters {
 		if t != nil && t.DType() != d {
@@ -32,17 +33,17 @@ func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor
 		if self.DType().IsReducedFloat() {
 			wanted += ", or all have float32"
 		}
-		s.Failf("weight, bias and running statistics must all %s, but have %v", wanted, have)
+		b.Failf("weight, bias and running statistics must all %s, but have %v", wanted, have)
 	}
 	return d
 }
 
-// computed returns t as a vector in the compute dtype of self; nil stays nil.
-func (s *scope) computed(t, self *tensor.Tensor) *tensor.Tensor {
+// castParameter returns t as a vector in the compute dtype of self; nil stays nil.
+func castParameter(b *build.Builder, t, self *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	return s.AsShape(s.CastTo(t, self.DType().Compute()), t.Numel())
+	return b.AsShape(b.CastTo(t, self.DType().Compute()), t.Numel())
 }
 
 // normalizedShape returns an error unless last are the last sizes of self and the parameters have these sizes. It returns the number of rows, and the
@@ -75,37 +76,37 @@ type normalized struct {
 	into, moved                  running
 }
 
-// write stores the updated running statistics: last, so that a failing call changes nothing.
-func (s *scope) write(n normalized) {
+// writeRunning stores the updated running statistics: last, so that a failing call changes nothing.
+func writeRunning(b *build.Builder, n normalized) {
 	if n.moved.mean == nil {
 		return
 	}
-	s.Copy(n.into.mean, n.moved.mean, false)
-	s.Copy(n.into.variance, n.moved.variance, false)
+	b.Copy(n.into.mean, n.moved.mean, false)
+	b.Copy(n.into.variance, n.moved.variance, false)
 }
 
-// groups normalizes groups of channels of each example. Parameters are in the dtype that is computed in.
-func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (n normalized) {
-	weight, bias = s.computed(weight, self), s.computed(bias, self)
-	result, mean, rstd, variance, err := s.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
-	return normalized{result: s.Track(result, err), mean: s.Track(mean, nil), rstd: s.Track(rstd, nil), variance: s.Track(variance, nil)}
+// normalizeGroups normalizes groups of channels of each batch element. The parameters are in the compute dtype.
+func normalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (n normalized) {
+	weight, bias = castParameter(b, weight, self), castParameter(b, bias, self)
+	result, mean, rstd, variance, err := b.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
+	return normalized{result: b.Track(result, err), mean: b.Track(mean, nil), rstd: b.Track(rstd, nil), variance: b.Track(variance, nil)}
 }
 
-// channels normalizes channels over the batch, by mean and rstd if they are not nil.
-func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (n normalized) {
-	weight, bias = s.computed(weight, self), s.computed(bias, self)
-	result, mean, rstd, variance, err := s.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
-	return normalized{result: s.Track(result, err), mean: s.Track(mean, nil), rstd: s.Track(rstd, nil), variance: s.Track(variance, nil)}
+// normalizeChannels normalizes channels over the batch, by mean and rstd if they are not nil.
+func normalizeChannels(b *build.Builder, self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (n normalized) {
+	weight, bias = castParameter(b, weight, self), castParameter(b, bias, self)
+	result, mean, rstd, variance, err := b.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
+	return normalized{result: b.Track(result, err), mean: b.Track(mean, nil), rstd: b.Track(rstd, nil), variance: b.Track(variance, nil)}
 }
 
-// withStatistics returns a result, and its statistics in the dtype of the parameters, with other sizes and without gradients.
-func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DType, sizes ...int64) (a, b, c *tensor.Tensor, err error) {
+// returnWithStatistics returns a result, and its detached statistics in the dtype of the parameters, reshaped to sizes.
+func returnWithStatistics(b *build.Builder, result *tensor.Tensor, n normalized, d dtype.DType, sizes ...int64) (normalized, mean, rstd *tensor.Tensor, err error) {
 	list := []*tensor.Tensor{result, n.mean, n.rstd}
 	for i, t := range list[1:] {
-		list[1+i] = s.Detach(s.AsShape(s.CastTo(t, d), sizes...))
+		list[1+i] = b.Detach(b.AsShape(b.CastTo(t, d), sizes...))
 	}
-	s.write(n)
-	if list, err = s.ReturnAll(list); err != nil {
+	writeRunning(b, n)
+	if list, err = b.ReturnAll(list); err != nil {
 		return nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], nil
@@ -114,33 +115,34 @@ func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DTyp
 // NativeLayerNorm normalizes the last dimensions, and returns their means and the reciprocals of their standard deviations too.
 func NativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	const op = "native_layer_norm"
-	s := newScope(c, op)
-	defer s.Close(&err)
-	n := s.layers(self, last, weight, bias, eps)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	n := normalizeLastDims(b, self, last, weight, bias, eps)
 	first := self.Dim() - len(last)
-	return s.withStatistics(n.result, n, s.parameterDType(self, weight, bias), append(slices.Clone(self.Sizes()[:first]), slices.Repeat([]int64{1}, len(last))...)...)
+	return returnWithStatistics(b, n.result, n, parameterDType(b, self, weight, bias), append(slices.Clone(self.Sizes()[:first]), slices.Repeat([]int64{1}, len(last))...)...)
 }
 
 // LayerNorm normalizes the last dimensions.
 func LayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "layer_norm")
-	defer s.Close(&err)
-	return build.WriteResult(s.Builder, nil, s.layers(self, last, weight, bias, eps).result)
+	b := build.New(c, "layer_norm")
+	defer b.Close(&err)
+	return build.WriteResult(b, nil, normalizeLastDims(b, self, last, weight, bias, eps).result)
 }
 
 // NnLayerNorm normalizes the last dimensions.
 func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_layer_norm")
-	defer s.Close(&err)
-	return build.WriteResult(s.Builder, nil, s.layers(self, last, weight, bias, eps).result)
+	b := build.New(c, "nn_layer_norm")
+	defer b.Close(&err)
+	return build.WriteResult(b, nil, normalizeLastDims(b, self, last, weight, bias, eps).result)
 }
 
-func (s *scope) layers(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (n normalized) {
-	rows, width, err := normalizedShape(s.Op, self, last, []string{"weight", "bias"}, weight, bias)
-	s.Check(err)
-	s.Check(floating(s.Op, self))
-	s.parameterDType(self, weight, bias)
-	return s.groups(self, weight, bias, rows, 1, width, eps, true, false)
+// normalizeLastDims checks the arguments of layer normalization, and normalizes over the last dimensions.
+func normalizeLastDims(b *build.Builder, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (n normalized) {
+	rows, width, err := normalizedShape(b.Op, self, last, []string{"weight", "bias"}, weight, bias)
+	b.Check(err)
+	b.Check(floating(b.Op, self))
+	parameterDType(b, self, weight, bias)
+	return normalizeGroups(b, self, weight, bias, rows, 1, width, eps, true, false)
 }
 
 // RmsNorm divides the last dimensions by the root of their mean square.
@@ -157,87 +159,89 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 	if eps != nil {
 		least = *eps
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if !self.DType().IsComplex() {
-		return build.WriteResult(s.Builder, nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false, false).result))
+		return build.WriteResult(b, nil, matchFormat(b, self, normalizeGroups(b, self, weight, nil, rows, 1, width, least, false, false).result))
 	}
 	dims := make([]int64, len(last))
 	for i := range dims {
 		dims[i] = int64(self.Dim() - 1 - i)
 	}
-	square := s.Mul(self, self)
-	mean := s.Mean(square, dims, true)
-	y := s.Mul(self, s.Rsqrt(s.Add(mean, s.FloatNumber(least))))
+	square := b.Mul(self, self)
+	mean := b.Mean(square, dims, true)
+	y := b.Mul(self, b.Rsqrt(b.Add(mean, b.FloatNumber(least))))
 	if weight != nil {
-		y = s.CastTo(s.Mul(y, weight), self.DType())
+		y = b.CastTo(b.Mul(y, weight), self.DType())
 	}
-	return build.WriteResult(s.Builder, nil, y)
+	return build.WriteResult(b, nil, y)
 }
 
-// vectors returns an error for parameters that have not n elements, one for each channel.
-func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
+// checkVectors returns an error for parameters that do not have n elements, one for each channel.
+func checkVectors(b *build.Builder, n int64, names []string, parameters ...*tensor.Tensor) {
 	for i, t := range parameters {
 		if t != nil && t.Numel() != n {
-			s.Failf("%s must have %d elements, one for each channel, but has sizes %v", names[i], n, t.Sizes())
+			b.Failf("%s must have %d elements, one for each channel, but has sizes %v", names[i], n, t.Sizes())
 		}
 	}
 }
 
 // NativeGroupNorm normalizes groups of channels, and returns their means and the reciprocals of their standard deviations too.
 func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
-	s := newScope(c, "native_group_norm")
-	defer s.Close(&err)
+	b := build.New(c, "native_group_norm")
+	defer b.Close(&err)
 	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
-		s.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span, self.Numel())
+		b.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span, self.Numel())
 	}
-	n := s.grouped(self, weight, bias, examples, channels, span, groups, eps)
-	return s.withStatistics(s.laidLike(self, n.result), n, s.parameterDType(self, weight, bias), examples, groups)
+	n := checkAndNormalizeGroups(b, self, weight, bias, examples, channels, span, groups, eps)
+	return returnWithStatistics(b, matchFormat(b, self, n.result), n, parameterDType(b, self, weight, bias), examples, groups)
 }
 
 // GroupNorm normalizes groups of channels.
 func GroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "group_norm")
-	defer s.Close(&err)
-	return build.WriteResult(s.Builder, nil, s.ofExamples(self, groups, weight, bias, eps))
+	b := build.New(c, "group_norm")
+	defer b.Close(&err)
+	return build.WriteResult(b, nil, groupNorm(b, self, groups, weight, bias, eps))
 }
 
 // NnGroupNorm normalizes groups of channels, of which one has more than one element.
 func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_group_norm"
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if self.Numel() == groups && self.Dim() > 1 && self.Sizes()[0] == 1 {
-		s.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
+		b.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
 	}
-	return build.WriteResult(s.Builder, nil, s.ofExamples(self, groups, weight, bias, eps))
+	return build.WriteResult(b, nil, groupNorm(b, self, groups, weight, bias, eps))
 }
 
-func (s *scope) ofExamples(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
+// groupNorm applies group normalization to self of shape (N, C, ...).
+func groupNorm(b *build.Builder, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
 	if self.Dim() < 2 {
-		s.Failf("self must have shape (N, C, ...), but has sizes %v", self.Sizes())
+		b.Failf("self must have shape (N, C, ...), but has sizes %v", self.Sizes())
 		return nil
 	}
 	sizes := self.Sizes()
-	return s.laidLike(self, s.grouped(self, weight, bias, sizes[0], sizes[1], shape.Product(sizes[2:]), groups, eps).result)
+	return matchFormat(b, self, checkAndNormalizeGroups(b, self, weight, bias, sizes[0], sizes[1], shape.Product(sizes[2:]), groups, eps).result)
 }
 
-func (s *scope) grouped(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (n normalized) {
-	s.Check(floating(s.Op, self))
+// checkAndNormalizeGroups checks the arguments of group normalization, and normalizes the groups of each batch element.
+func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (n normalized) {
+	b.Check(floating(b.Op, self))
 	switch {
 	case groups <= 0 || channels%groups != 0:
-		s.Failf("num_groups must be positive and divide the number of channels, %d, but is %d", channels, groups)
+		b.Failf("num_groups must be positive and divide the number of channels, %d, but is %d", channels, groups)
 	case channels == 0 || span == 0:
-		s.Failf("self must have at least one channel, but has sizes %v", self.Sizes())
+		b.Failf("self must have at least one channel, but has sizes %v", self.Sizes())
 	}
 	for i, t := range []*tensor.Tensor{weight, bias} {
 		if t != nil && t.Dim() != 1 {
-			s.Failf("%s must be a vector of %d elements, one for each channel, but has sizes %v", []string{"weight", "bias"}[i], channels, t.Sizes())
+			b.Failf("%s must be a vector of %d elements, one for each channel, but has sizes %v", []string{"weight", "bias"}[i], channels, t.Sizes())
 		}
 	}
-	s.vectors(channels, []string{"weight", "bias"}, weight, bias)
-	s.parameterDType(self, weight, bias)
-	return s.groups(self, weight, bias, examples, groups, channels/groups, eps, true, false)
+	checkVectors(b, channels, []string{"weight", "bias"}, weight, bias)
+	parameterDType(b, self, weight, bias)
+	return normalizeGroups(b, self, weight, bias, examples, groups, channels/groups, eps, true, false)
 }
 
 // rounding returns that of means: those of integers are integers.
@@ -263,15 +267,15 @@ func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, al
 	case size > math.MaxInt32:
 		return nil, status.Runtimef("%s: size must be less than 2^31, but is %d", op, size)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	pad := make([]int64, 2*(self.Dim()-1))
 	pad[len(pad)-2], pad[len(pad)-1] = size/2, (size-1)/2
-	square := s.Mul(self, self)
-	around := s.ConstantPadNd(square, pad, dtype.IntScalar(0))
-	windows := s.Unfold(around, 1, size, 1)
-	sum, count := s.Sum(windows, []int64{-1}, false), s.IntNumber(size)
-	mean := s.DivWith(sum, count, rounding(self.DType()))
-	by := s.Pow(s.Add(s.Mul(mean, s.FloatNumber(alpha)), s.FloatNumber(k)), s.FloatNumber(beta))
-	return build.WriteResult(s.Builder, nil, s.Div(self, by))
+	square := b.Mul(self, self)
+	around := b.ConstantPadNd(square, pad, dtype.IntScalar(0))
+	windows := b.Unfold(around, 1, size, 1)
+	sum, count := b.Sum(windows, []int64{-1}, false), b.IntNumber(size)
+	mean := b.DivWith(sum, count, rounding(self.DType()))
+	by := b.Pow(b.Add(b.Mul(mean, b.FloatNumber(alpha)), b.FloatNumber(k)), b.FloatNumber(beta))
+	return build.WriteResult(b, nil, b.Div(self, by))
 }

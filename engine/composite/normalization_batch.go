@@ -11,12 +11,12 @@ import (
 )
 
 // checkRunning returns an error for missing running statistics if they are used, and for read-only ones if they are updated.
-func (s *scope) checkRunning(r running, used bool) {
+func checkRunning(b *build.Builder, r running, used bool) {
 	switch {
 	case used && (r.mean == nil || r.variance == nil):
-		s.Failf("running_mean and running_var are required when not training")
+		b.Failf("running_mean and running_var are required when not training")
 	case (r.mean == nil) != (r.variance == nil):
-		s.Check(status.Valuef("%s: running_mean and running_var must be passed together, or neither of them", s.Op))
+		b.Check(status.Valuef("%s: running_mean and running_var must be passed together, or neither of them", b.Op))
 	case r.mean == nil:
 		return
 	}
@@ -25,48 +25,48 @@ func (s *scope) checkRunning(r running, used bool) {
 			return
 		}
 		name := []string{"running_mean", "running_var"}[i]
-		if wanted, err := dispatch.Autograd.RequiresGrad(s.C, t); err != nil {
-			s.Check(err)
+		if wanted, err := dispatch.Autograd.RequiresGrad(b.C, t); err != nil {
+			b.Check(err)
 		} else if wanted {
-			s.Failf("%s is written to, so it must not require grad", name)
+			b.Failf("%s is written to, so it must not require grad", name)
 		}
-		if made, err := dispatch.Autograd.IsInference(s.C, t); err != nil || made && !s.C.Inferring() {
-			s.Check(err)
-			s.Failf("%s is an inference tensor, which cannot be written to outside of inference mode; clone() it", name)
+		if made, err := dispatch.Autograd.IsInference(b.C, t); err != nil || made && !b.C.Inferring() {
+			b.Check(err)
+			b.Failf("%s is an inference tensor, which cannot be written to outside of inference mode; clone() it", name)
 		}
 		if t.Layout() != tensor.Strided {
-			s.Check(status.NotImplementedf("%s is not implemented for running statistics of layout %v; convert with to_dense()", s.Op, t.Layout()))
+			b.Check(status.NotImplementedf("%s is not implemented for running statistics of layout %v; convert with to_dense()", b.Op, t.Layout()))
 		}
-		s.Check(tensoriter.Writable(s.Op, t))
+		b.Check(tensoriter.Writable(b.Op, t))
 	}
 }
 
-// move updates running statistics by those of a batch with the given number of elements. Variances are unbiased.
-func (s *scope) move(r running, n *normalized, elements, channels int64) {
+// updateRunning updates running statistics by those of a batch with the given number of elements. Variances are unbiased.
+func updateRunning(b *build.Builder, r running, n *normalized, elements, channels int64) {
 	if r.mean == nil {
 		return
 	}
 	d := n.mean.DType()
 	toward := func(old, now *tensor.Tensor) *tensor.Tensor {
-		flat, now := s.CastTo(s.AsShape(old, channels), d), s.AsShape(now, now.Numel()/channels, channels)
-		moved := s.Add(s.Mul(flat, s.FloatNumber(1-r.momentum)), s.Mul(now, s.FloatNumber(r.momentum)))
-		moved = s.CastTo(moved, old.DType()) // each example's, as if it were a batch
-		moved = s.Mean(moved, []int64{0}, false)
-		return s.AsShape(moved, old.Sizes()...)
+		flat, now := b.CastTo(b.AsShape(old, channels), d), b.AsShape(now, now.Numel()/channels, channels)
+		moved := b.Add(b.Mul(flat, b.FloatNumber(1-r.momentum)), b.Mul(now, b.FloatNumber(r.momentum)))
+		moved = b.CastTo(moved, old.DType()) // each example's, as if it were a batch
+		moved = b.Mean(moved, []int64{0}, false)
+		return b.AsShape(moved, old.Sizes()...)
 	}
 	n.into, n.moved.mean = r, toward(r.mean, n.mean)
-	n.moved.variance = toward(r.variance, s.Mul(n.variance, s.FloatNumber(float64(elements)/float64(elements-1))))
+	n.moved.variance = toward(r.variance, b.Mul(n.variance, b.FloatNumber(float64(elements)/float64(elements-1))))
 }
 
 // statisticsDType returns parameterDType of the parameters and the running statistics. If mixed is set, running statistics may have any
 // floating-point dtype, since only their values are used.
-func (s *scope) statisticsDType(self, weight, bias *tensor.Tensor, r running, mixed bool) dtype.DType {
+func statisticsDType(b *build.Builder, self, weight, bias *tensor.Tensor, r running, mixed bool) dtype.DType {
 	if !mixed || r.mean == nil || r.variance == nil {
-		return s.parameterDType(self, weight, bias, r.mean, r.variance)
+		return parameterDType(b, self, weight, bias, r.mean, r.variance)
 	}
-	s.Check(floating(s.Op, r.mean))
-	s.Check(floating(s.Op, r.variance))
-	d := s.parameterDType(self, weight, bias)
+	b.Check(floating(b.Op, r.mean))
+	b.Check(floating(b.Op, r.variance))
+	d := parameterDType(b, self, weight, bias)
 	if self.DType().IsReducedFloat() && r.mean.DType() == dtype.Float32 {
 		return dtype.Float32
 	}
@@ -74,130 +74,130 @@ func (s *scope) statisticsDType(self, weight, bias *tensor.Tensor, r running, mi
 }
 
 // castIfGiven returns t in dtype d, nil if t is nil.
-func (s *scope) castIfGiven(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+func castIfGiven(b *build.Builder, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	return s.CastTo(t, d)
+	return b.CastTo(t, d)
 }
 
-// batches normalizes channels over all examples: by the statistics of self, to which running ones are to move, or by these.
-func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
+// normalizeBatch normalizes channels over the batch: by the statistics of self, which update the running ones, or by the running ones.
+func normalizeBatch(b *build.Builder, self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
 	if self.Dim() < 2 {
-		s.Check(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", s.Op, self.Sizes()))
+		b.Check(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", b.Op, self.Sizes()))
 		return n, d
 	}
-	s.Check(floating(s.Op, self))
+	b.Check(floating(b.Op, self))
 	channels := self.Sizes()[1]
 	if self.Numel() == 0 {
-		weight, bias = s.castIfGiven(weight, self.DType()), s.castIfGiven(bias, self.DType())
+		weight, bias = castIfGiven(b, weight, self.DType()), castIfGiven(b, bias, self.DType())
 	}
-	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
-	d = s.statisticsDType(self, weight, bias, r, self.Numel() == 0)
-	s.checkRunning(r, !training)
+	checkVectors(b, channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
+	d = statisticsDType(b, self, weight, bias, r, self.Numel() == 0)
+	checkRunning(b, r, !training)
 	if training {
-		n = s.channels(self, weight, bias, nil, nil, eps, d == self.DType())
+		n = normalizeChannels(b, self, weight, bias, nil, nil, eps, d == self.DType())
 		if self.Numel() > 0 {
-			s.move(r, &n, self.Numel()/channels, channels)
+			updateRunning(b, r, &n, self.Numel()/channels, channels)
 		}
 		return n, d
 	}
-	mean, variance := s.computed(r.mean, self), s.computed(r.variance, self)
-	return s.channels(self, weight, bias, mean, s.Rsqrt(s.Add(variance, s.FloatNumber(eps))), eps, false), d
+	mean, variance := castParameter(b, r.mean, self), castParameter(b, r.variance, self)
+	return normalizeChannels(b, self, weight, bias, mean, b.Rsqrt(b.Add(variance, b.FloatNumber(eps))), eps, false), d
 }
 
 // NativeBatchNorm normalizes channels over all examples, and returns the statistics of self, where these are used, too.
 func NativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
-	s := newScope(c, "native_batch_norm")
-	defer s.Close(&err)
+	b := build.New(c, "native_batch_norm")
+	defer b.Close(&err)
 	if training && self.Numel() == 0 {
-		s.Failf("self must not be empty when training, but has sizes %v", self.Sizes())
+		b.Failf("self must not be empty when training, but has sizes %v", self.Sizes())
 	}
-	n, d := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
+	n, d := normalizeBatch(b, self, weight, bias, running{mean, variance, momentum}, training, eps)
 	if !training {
-		none := s.EmptyBeside(self, d, 0)
-		n.mean, n.rstd = none, s.EmptyBeside(self, d, 0)
+		none := b.EmptyBeside(self, d, 0)
+		n.mean, n.rstd = none, b.EmptyBeside(self, d, 0)
 	}
-	return s.withStatistics(n.result, n, d, -1)
+	return returnWithStatistics(b, n.result, n, d, -1)
 }
 
 // BatchNorm normalizes channels over all examples.
 func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, _ bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "batch_norm")
-	defer s.Close(&err)
-	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
-	s.write(n)
-	return build.WriteResult(s.Builder, nil, n.result)
+	b := build.New(c, "batch_norm")
+	defer b.Close(&err)
+	n, _ := normalizeBatch(b, self, weight, bias, running{mean, variance, momentum}, training, eps)
+	writeRunning(b, n)
+	return build.WriteResult(b, nil, n.result)
 }
 
 // NnBatchNorm normalizes channels over all examples, of which one has more than one element where its statistics are used.
 func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_batch_norm"
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if training {
 		if self.Dim() > 1 && self.Numel() == self.Sizes()[1] && self.Numel() > 0 {
-			s.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))
+			b.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))
 		}
 		if !(eps > 0) {
-			s.Check(status.Valuef("%s: eps must be positive when training, but is %v", op, eps))
+			b.Check(status.Valuef("%s: eps must be positive when training, but is %v", op, eps))
 		}
 	}
-	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
-	s.write(n)
-	return build.WriteResult(s.Builder, nil, n.result)
+	n, _ := normalizeBatch(b, self, weight, bias, running{mean, variance, momentum}, training, eps)
+	writeRunning(b, n)
+	return build.WriteResult(b, nil, n.result)
 }
 
 // InstanceNorm normalizes each channel of each example.
 func InstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "instance_norm")
-	defer s.Close(&err)
-	return build.WriteResult(s.Builder, nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
+	b := build.New(c, "instance_norm")
+	defer b.Close(&err)
+	return build.WriteResult(b, nil, normalizeInstances(b, self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
 // NnInstanceNorm normalizes each channel of each example, of which one has more than one element where its statistics are used.
 func NnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_instance_norm"
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if inputs && shape.Product(self.Sizes()[min(2, self.Dim()):]) == 1 {
-		s.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))
+		b.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v", op, self.Sizes()))
 	}
-	return build.WriteResult(s.Builder, nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
+	return build.WriteResult(b, nil, normalizeInstances(b, self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
-// castRunning converts running statistics that are read alone to the dtype that batches wants them to have.
-func (s *scope) castRunning(self, weight, bias *tensor.Tensor, r running) running {
+// castRunning casts running statistics that are only read to the dtype that normalizeBatch requires.
+func castRunning(b *build.Builder, self, weight, bias *tensor.Tensor, r running) running {
 	if r.mean == nil || r.variance == nil {
 		return r
 	}
-	s.Check(floating(s.Op, r.mean))
-	s.Check(floating(s.Op, r.variance))
-	d := s.statisticsDType(self, weight, bias, r, true)
+	b.Check(floating(b.Op, r.mean))
+	b.Check(floating(b.Op, r.variance))
+	d := statisticsDType(b, self, weight, bias, r, true)
 	if weight != nil || bias != nil {
-		d = s.parameterDType(self, weight, bias)
+		d = parameterDType(b, self, weight, bias)
 	}
-	return running{s.CastTo(r.mean, d), s.CastTo(r.variance, d), r.momentum}
+	return running{b.CastTo(r.mean, d), b.CastTo(r.variance, d), r.momentum}
 }
 
-func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs bool, eps float64) *tensor.Tensor {
+func normalizeInstances(b *build.Builder, self, weight, bias *tensor.Tensor, r running, inputs bool, eps float64) *tensor.Tensor {
 	if self.Dim() < 2 {
-		s.Check(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", s.Op, self.Sizes()))
+		b.Check(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", b.Op, self.Sizes()))
 		return nil
 	}
-	s.Check(floating(s.Op, self))
+	b.Check(floating(b.Op, self))
 	if !inputs {
-		n, _ := s.batches(self, weight, bias, s.castRunning(self, weight, bias, r), false, eps)
-		return s.AsContiguous(n.result)
+		n, _ := normalizeBatch(b, self, weight, bias, castRunning(b, self, weight, bias, r), false, eps)
+		return b.AsContiguous(n.result)
 	}
 	examples, channels := self.Sizes()[0], self.Sizes()[1]
-	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
-	rounded := s.statisticsDType(self, weight, bias, r, true) == self.DType()
-	s.checkRunning(r, false)
-	n := s.groups(s.AsContiguous(self), weight, bias, examples, channels, 1, eps, true, rounded)
+	checkVectors(b, channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
+	rounded := statisticsDType(b, self, weight, bias, r, true) == self.DType()
+	checkRunning(b, r, false)
+	n := normalizeGroups(b, b.AsContiguous(self), weight, bias, examples, channels, 1, eps, true, rounded)
 	if self.Numel() > 0 {
-		s.move(r, &n, self.Numel()/(examples*channels), channels)
+		updateRunning(b, r, &n, self.Numel()/(examples*channels), channels)
 	}
-	s.write(n)
+	writeRunning(b, n)
 	return n.result
 }

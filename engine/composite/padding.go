@@ -50,13 +50,13 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 			return nil, err
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	y := s.NnPadInside(self, pad, mode)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	y := b.NnPadInside(self, pad, mode)
 	if mode != "circular" {
-		y = s.laidLike(self, y)
+		y = matchFormat(b, self, y)
 	}
-	return build.WriteResult(s.Builder, nil, y)
+	return build.WriteResult(b, nil, y)
 }
 
 func checkPadding(op, mode string, dim, n, before, after int64) error {
@@ -93,13 +93,13 @@ func widths(pad []int64) (added, cut []int64) {
 	return added, cut
 }
 
-// bordered copies t with a border of zeros, or, for negative widths, without one, times a sign.
-func (s *scope) bordered(t *tensor.Tensor, widths []int64, sign int64) *tensor.Tensor {
+// padWithZeros pads t with zeros, or crops it for negative widths, and multiplies it by sign.
+func padWithZeros(b *build.Builder, t *tensor.Tensor, widths []int64, sign int64) *tensor.Tensor {
 	around := slices.Clone(widths)
 	for i := range around {
 		around[i] *= sign
 	}
-	return s.ConstantPadNd(t, around, dtype.IntScalar(0))
+	return b.ConstantPadNd(t, around, dtype.IntScalar(0))
 }
 
 // border is a part of a dimension that padding adds: where it begins, its width, and where the part that it continues begins.
@@ -148,95 +148,95 @@ func (b border) lines(mode string) []border {
 // NnPadInside copies self to the inside of the result and fills the borders from there. Cropped elements still count for reflection, but not for
 // circular padding.
 func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_pad")
-	defer s.Close(&err)
-	s.Check(checkPairs(s.Op, self, pad))
+	b := build.New(c, "nn_pad")
+	defer b.Close(&err)
+	b.Check(checkPairs(b.Op, self, pad))
 	added, cut := widths(pad)
 	cuts := slices.ContainsFunc(cut, func(v int64) bool { return v < 0 })
 	if cuts && mode == "circular" {
-		self = s.bordered(self, cut, 1)
+		self = padWithZeros(b, self, cut, 1)
 	}
 	sizes := slices.Clone(self.Sizes())
 	for i, n := range added {
 		size, err := shape.Larger("nn_pad", sizes[len(sizes)-1-i/2], 1, n)
-		s.Check(err)
+		b.Check(err)
 		sizes[len(sizes)-1-i/2] = size
 	}
-	y := s.EmptyBeside(self, self.DType(), sizes...)
+	y := b.EmptyBeside(self, self.DType(), sizes...)
 	parts := []*tensor.Tensor{y} // that have borders along more and more of the dimensions
 	for dim := self.Dim() - len(pad)/2; dim < self.Dim(); dim++ {
-		parts = append(parts, s.Narrow(parts[len(parts)-1], int64(dim), added[2*(self.Dim()-1-dim)], self.Sizes()[dim]))
+		parts = append(parts, b.Narrow(parts[len(parts)-1], int64(dim), added[2*(self.Dim()-1-dim)], self.Sizes()[dim]))
 	}
-	s.Copy(parts[len(parts)-1], self, false)
+	b.Copy(parts[len(parts)-1], self, false)
 	for i, part := range slices.Backward(parts[:len(parts)-1]) {
 		dim := self.Dim() - len(pad)/2 + i
 		before, after := added[2*(self.Dim()-1-dim)], added[2*(self.Dim()-1-dim)+1]
 		for _, whole := range bordersOf(mode, self.Sizes()[dim], before, after) {
-			for _, b := range whole.lines(mode) {
-				s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b), false)
+			for _, edge := range whole.lines(mode) {
+				b.Copy(b.Narrow(part, int64(dim), edge.at, edge.width), borderValues(b, part, mode, int64(dim), edge), false)
 			}
 		}
 	}
 	if cuts && mode != "circular" {
-		y = s.bordered(y, cut, 1)
+		y = padWithZeros(b, y, cut, 1)
 	}
-	return build.WriteResult(s.Builder, nil, y)
+	return build.WriteResult(b, nil, y)
 }
 
-// continued returns the values of a border of y. In mode replicate, they broadcast to it.
-func (s *scope) continued(y *tensor.Tensor, mode string, dim int64, b border) *tensor.Tensor {
+// borderValues returns the values of a border of y. In mode replicate, they broadcast to it.
+func borderValues(b *build.Builder, y *tensor.Tensor, mode string, dim int64, edge border) *tensor.Tensor {
 	switch {
 	case mode == "replicate":
-		return s.Narrow(y, dim, b.from, 1)
-	case mode == "reflect" && b.width > 1:
-		mirrored := s.Narrow(y, dim, b.from, b.width)
-		return s.Flip(mirrored, dim)
+		return b.Narrow(y, dim, edge.from, 1)
+	case mode == "reflect" && edge.width > 1:
+		mirrored := b.Narrow(y, dim, edge.from, edge.width)
+		return b.Flip(mirrored, dim)
 	}
-	return s.Narrow(y, dim, b.from, b.width)
+	return b.Narrow(y, dim, edge.from, edge.width)
 }
 
-// giveBack adds a border of the gradient y to the elements that it was copied from.
-func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
-	given := s.Narrow(y, dim, b.at, b.width)
-	width := b.width
+// accumulateBorder adds a border of the gradient y to the elements that it was copied from.
+func accumulateBorder(b *build.Builder, y *tensor.Tensor, mode string, dim int64, edge border) {
+	given := b.Narrow(y, dim, edge.at, edge.width)
+	width := edge.width
 	switch mode {
 	case "replicate":
-		width, given = 1, s.sumOut(given, []int64{dim}, y.DType())
+		width, given = 1, sumDims(b, given, []int64{dim}, y.DType())
 	case "reflect":
 		turned := given
-		given = s.Flip(turned, dim)
+		given = b.Flip(turned, dim)
 	}
-	to := s.Narrow(y, dim, b.from, width)
-	s.CheckWritten(s.C.Add(to, to, given, one))
+	to := b.Narrow(y, dim, edge.from, width)
+	b.CheckWritten(b.C.Add(to, to, given, one))
 }
 
 // NnPadGradient sums the gradients of the padded tensor at the elements that they were copied from.
 func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode string) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "nn_pad")
-	defer s.Close(&err)
-	s.Check(checkPairs(s.Op, given, pad))
+	b := build.New(c, "nn_pad")
+	defer b.Close(&err)
+	b.Check(checkPairs(b.Op, given, pad))
 	added, cut := widths(pad)
 	y := given
 	if mode != "circular" {
-		y = s.bordered(y, cut, -1)
+		y = padWithZeros(b, y, cut, -1)
 	}
-	y = s.copied(y)
+	y = b.CloneWith(y, shape.Contiguous)
 	for i := range len(pad) / 2 {
 		dim, before, after := y.Dim()-1-i, added[2*i], added[2*i+1]
 		size := y.Sizes()[dim]
 		if before > size || after > size-before {
-			s.Failf("dimension %d of the gradient has size %d, which is too small for padding of %d and %d", dim, size, before, after)
+			b.Failf("dimension %d of the gradient has size %d, which is too small for padding of %d and %d", dim, size, before, after)
 			break
 		}
 		n := size - before - after
-		for _, b := range slices.Backward(bordersOf(mode, n, before, after)) {
-			s.giveBack(y, mode, int64(dim), b)
+		for _, edge := range slices.Backward(bordersOf(mode, n, before, after)) {
+			accumulateBorder(b, y, mode, int64(dim), edge)
 		}
-		y = s.Narrow(y, int64(dim), before, n)
+		y = b.Narrow(y, int64(dim), before, n)
 	}
-	y = s.AsContiguous(y)
+	y = b.AsContiguous(y)
 	if mode == "circular" {
-		y = s.bordered(y, cut, -1)
+		y = padWithZeros(b, y, cut, -1)
 	}
-	return build.WriteResult(s.Builder, nil, y)
+	return build.WriteResult(b, nil, y)
 }

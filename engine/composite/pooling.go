@@ -103,7 +103,7 @@ func NnLpPool3d(c dispatch.Context, self *tensor.Tensor, p float64, kernel, stri
 }
 
 func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (_ *tensor.Tensor, err error) {
-	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
 	defer p.Close(&err)
 	images := p.images(self)
 	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // the backward pass needs the indices
@@ -115,7 +115,7 @@ func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, 
 }
 
 func maxPoolPlaces(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
-	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
 	defer p.Close(&err)
 	return p.largest(self, p.images(self))
 }
@@ -128,7 +128,7 @@ func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.
 }
 
 func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (_ *tensor.Tensor, err error) {
-	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
+	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
 	defer p.Close(&err)
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
@@ -138,7 +138,7 @@ func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, ker
 }
 
 func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (_ *tensor.Tensor, err error) {
-	p := pooling{scope: newScope(c, op), n: n, sizes: sizes}
+	p := pooling{Builder: build.New(c, op), n: n, sizes: sizes}
 	defer p.Close(&err)
 	p.Check(floating(op, self))
 	first := self.Dim() - n
@@ -152,57 +152,57 @@ func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, 
 			dims = append(dims, int64(d-n))
 		}
 		mean := p.Mean(self, dims, true)
-		return build.WriteResult(p.Builder, nil, p.laidLike(self, mean))
+		return build.WriteResult(p.Builder, nil, matchFormat(p.Builder, self, mean))
 	}
 	images = p.rows(images)
 	return build.WriteResult(p.Builder, nil, p.alone(self, p.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)))
 }
 
 func adaptiveMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
-	p := pooling{scope: newScope(c, op), n: n, sizes: sizes}
+	p := pooling{Builder: build.New(c, op), n: n, sizes: sizes}
 	defer p.Close(&err)
 	return p.largest(self, p.adaptive(self, 1))
 }
 
 // lpPool returns a root of means of powers times the number of elements that windows have.
 func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if power == 0 {
 		return nil, status.Valuef("%s: norm_type must not be 0", op)
 	}
 	if math.IsInf(power, 0) {
-		size := s.Abs(self)
+		size := b.Abs(self)
 		if power < 0 {
-			size = s.negative(size)
+			size = b.Neg(size)
 		}
-		size = s.Track(maxPool(c, op, n, size, kernel, stride, nil, nil, ceil))
+		size = b.Track(maxPool(c, op, n, size, kernel, stride, nil, nil, ceil))
 		if power < 0 {
-			size = s.negative(size)
+			size = b.Neg(size)
 		}
-		return build.WriteResult(s.Builder, nil, size)
+		return build.WriteResult(b, nil, size)
 	}
-	powers := s.Pow(self, s.FloatNumber(power))
-	means := s.Track(avgPool(c, op, n, nil, powers, kernel, stride, nil, ceil, true, ops.NoInt))
+	powers := b.Pow(self, b.FloatNumber(power))
+	means := b.Track(avgPool(c, op, n, nil, powers, kernel, stride, nil, ceil, true, ops.NoInt))
 	taps := 1.0
 	for i := range n {
 		taps *= float64(kernel[i%len(kernel)])
 	}
 	// The root has no derivative at 0: the gradient there is 0.
-	sums := s.Mul(means, s.FloatNumber(taps))
-	none := s.Eq(sums, s.FloatNumber(0))
+	sums := b.Mul(means, b.FloatNumber(taps))
+	none := b.Eq(sums, b.FloatNumber(0))
 	put := func(t *tensor.Tensor, value float64) *tensor.Tensor {
-		v := s.FloatNumber(value)
-		return s.Where(none, v, t)
+		v := b.FloatNumber(value)
+		return b.Where(none, v, t)
 	}
-	roots := s.Pow(put(sums, 1), s.FloatNumber(1/power))
-	return build.WriteResult(s.Builder, nil, put(roots, math.Pow(0, 1/power)))
+	roots := b.Pow(put(sums, 1), b.FloatNumber(1/power))
+	return build.WriteResult(b, nil, put(roots, math.Pow(0, 1/power)))
 }
 
 // pooling holds the arguments of a pooling in n dimensions. If volumes is set, results in three dimensions keep the layout of self; if row is set,
 // signals are images of one row.
 type pooling struct {
-	*scope
+	*build.Builder
 	n                                 int
 	kernel, stride, padding, dilation []int64
 	ceil, volumes, row                bool

@@ -42,24 +42,24 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 	if err != nil {
 		return nil, err
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	fractions := s.CastTo(s.AsShape(q, q.Numel()), d)
-	if err := s.checkFractions(fractions); err != nil {
+	b := build.New(c, op)
+	defer b.Close(&err)
+	fractions := b.CastTo(b.AsShape(q, q.Numel()), d)
+	if err := checkFractions(b, fractions); err != nil {
 		return nil, err
 	}
 	if q.IsWrappedNumber() {
-		fractions = s.ToOptionsWith(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve)
+		fractions = b.ToOptionsWith(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve)
 	}
 	// The elements that are ranked together are the last dimension of rows.
 	order, kept := outside(self, mask)
 	n := self.Numel() / shape.Product(kept)
 	rows := self
 	if !dim.IsNone() && self.Dim() > 0 {
-		rows = s.ReorderDims(self, append(order, int64(slices.Index(mask, true)))...)
+		rows = b.ReorderDims(self, append(order, int64(slices.Index(mask, true)))...)
 	}
-	rows = s.AsShape(rows, append(slices.Clone(kept), n)...)
-	values := s.ranked(rows, fractions, interpolation, skipNaN)
+	rows = b.AsShape(rows, append(slices.Clone(kept), n)...)
+	values := computeQuantiles(b, rows, fractions, interpolation, skipNaN)
 	sizes := kept
 	if keepdim {
 		sizes = slices.Clone(self.Sizes())
@@ -69,12 +69,12 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 			}
 		}
 	}
-	values = s.AsShape(values, append(slices.Clone(sizes), q.Numel())...)
+	values = b.AsShape(values, append(slices.Clone(sizes), q.Numel())...)
 	last := values.Dim() - 1
 	if q.Dim() == 0 {
-		return build.WriteResult(s.Builder, out, s.Select(values, int64(last), 0))
+		return build.WriteResult(b, out, b.Select(values, int64(last), 0))
 	}
-	return build.WriteResult(s.Builder, out, s.Movedim(values, int64(last), 0))
+	return build.WriteResult(b, out, b.Movedim(values, int64(last), 0))
 }
 
 // reduced lists dim, none for all.
@@ -86,66 +86,66 @@ func reduced(dim ops.Int) []int64 {
 }
 
 // checkFractions returns an error for fractions outside of [0, 1].
-func (s *scope) checkFractions(q *tensor.Tensor) error {
+func checkFractions(b *build.Builder, q *tensor.Tensor) error {
 	if q.Numel() == 0 {
 		return nil
 	}
 	least, most := q, q
 	if q.Numel() > 1 {
-		least, most = s.Min(q), s.Max(q)
+		least, most = b.Min(q), b.Max(q)
 	}
 	for _, bound := range []*tensor.Tensor{least, most} {
-		if f, known := s.ReadElement(bound); known && !(f.F >= 0 && f.F <= 1) {
-			return status.Runtimef("%s: q must be in the range [0, 1] but got %v", s.Op, f.F)
+		if f, known := b.ReadElement(bound); known && !(f.F >= 0 && f.F <= 1) {
+			return status.Runtimef("%s: q must be in the range [0, 1] but got %v", b.Op, f.F)
 		}
 	}
 	return nil
 }
 
-// ranked returns the quantiles of the last dimension of rows, in its place.
-func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, skipNaN bool) *tensor.Tensor {
+// computeQuantiles returns the quantiles of the last dimension of rows, which replace this dimension.
+func computeQuantiles(b *build.Builder, rows, fractions *tensor.Tensor, interpolation string, skipNaN bool) *tensor.Tensor {
 	last := rows.Dim() - 1
 	n, d := rows.Sizes()[last], rows.DType()
-	sorted, indices, err := s.C.Sort(nil, nil, rows, int64(last), false)
-	s.Track(sorted, err)
-	s.Track(indices, nil)
-	missing := s.Isnan(rows)
+	sorted, indices, err := b.C.Sort(nil, nil, rows, int64(last), false)
+	b.Track(sorted, err)
+	b.Track(indices, nil)
+	missing := b.Isnan(rows)
 	// The rank of a fraction among the counted elements: all of them, or those that are not NaN. NaNs are sorted last, so that in a row with NaN
 	// every rank is the last if all are counted.
-	nans := s.SumWith(missing, []int64{int64(last)}, true, dtype.Int64)
-	top := s.Number(dtype.IntScalar(n - 1))
+	nans := b.SumWith(missing, []int64{int64(last)}, true, dtype.Int64)
+	top := b.Number(dtype.IntScalar(n - 1))
 	var ranks *tensor.Tensor
 	if skipNaN {
-		ranks = s.Mul(fractions, s.ClampMin(s.Sub(top, nans), s.Number(dtype.IntScalar(0))))
+		ranks = b.Mul(fractions, b.ClampMin(b.Sub(top, nans), b.Number(dtype.IntScalar(0))))
 	} else {
-		spoilt := s.Ne(nans, s.Number(dtype.IntScalar(0)))
-		ranks = s.Where(spoilt, s.FloatNumber(float64(n-1)), s.Mul(fractions, top))
+		spoilt := b.Ne(nans, b.Number(dtype.IntScalar(0)))
+		ranks = b.Where(spoilt, b.FloatNumber(float64(n-1)), b.Mul(fractions, top))
 	}
 	switch {
 	case interpolation == "lower":
-		ranks = s.Floor(ranks)
+		ranks = b.Floor(ranks)
 	case interpolation == "higher":
-		ranks = s.Ceil(ranks)
+		ranks = b.Ceil(ranks)
 	case interpolation == "nearest":
-		ranks = s.Round(ranks)
+		ranks = b.Round(ranks)
 	}
 	sizes := append(slices.Clone(rows.Sizes()[:last]), fractions.Numel())
 	at := func(ranks *tensor.Tensor) *tensor.Tensor {
-		index := s.Expand(s.CastTo(ranks, dtype.Int64), sizes...)
-		return s.Gather(sorted, int64(last), index)
+		index := b.Expand(b.CastTo(ranks, dtype.Int64), sizes...)
+		return b.Gather(sorted, int64(last), index)
 	}
 	if interpolation != "linear" && interpolation != "midpoint" {
 		return at(ranks)
 	}
-	below := s.Floor(ranks)
-	weight := s.FloatNumber(0.5)
+	below := b.Floor(ranks)
+	weight := b.FloatNumber(0.5)
 	if interpolation == "linear" {
-		weight = s.Expand(s.CastTo(s.Sub(ranks, below), d), sizes...)
+		weight = b.Expand(b.CastTo(b.Sub(ranks, below), d), sizes...)
 	}
-	above := s.Ceil(ranks)
+	above := b.Ceil(ranks)
 	low, high := at(below), at(above)
-	made := s.Lerp(low, high, weight)
+	made := b.Lerp(low, high, weight)
 	// Next to an infinite value the distance is infinite or NaN; the result is then that of a weighted mean.
-	mean := s.Where(s.Eq(low, high), low, s.Add(low, high))
-	return s.Where(s.Isnan(made), mean, made)
+	mean := b.Where(b.Eq(low, high), low, b.Add(low, high))
+	return b.Where(b.Isnan(made), mean, made)
 }

@@ -30,12 +30,12 @@ func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.
 	if d.Category() < dtype.Floating {
 		return nil, status.NotImplementedf("%s: expected mean and std to be floating-point, but they are %v and %v", op, mean.DType(), std.DType())
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	dev, err := tensoriter.Device(op, mean, std)
-	s.Check(err)
+	b.Check(err)
 	if std.Behind().Numel() > 0 {
-		if low, known := s.ReadElement(s.Min(std.Behind())); known && !(low.Float() >= 0) {
+		if low, known := b.ReadElement(b.Min(std.Behind())); known && !(low.Float() >= 0) {
 			return nil, status.Runtimef("%s: expected all elements of std >= 0.0, but got %v", op, low)
 		}
 	}
@@ -43,14 +43,14 @@ func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.
 		d = out.DType()
 	}
 	if c.Level() != nil { // a factory draws for each batch element of vmap; its results are not written to
-		standard := s.NormalSizeWith(0, 1, sizes, g, d, tensor.NoLayout, dev)
-		return build.WriteResult(s.Builder, out, s.Add(s.Mul(standard, std), mean))
+		standard := b.NormalSizeWith(0, 1, sizes, g, d, tensor.NoLayout, dev)
+		return build.WriteResult(b, out, b.Add(b.Mul(standard, std), mean))
 	}
-	t := s.EmptyStridedWith(sizes, drawnAs(out, sizes), d, tensor.NoLayout, dev)
-	s.FillNormalWith(t, 0, 1, g)
-	s.CheckWritten(c.Mul(t, t, std))
-	s.CheckWritten(c.Add(t, t, mean, dtype.IntScalar(1)))
-	return build.WriteResult(s.Builder, out, t)
+	t := b.EmptyStridedWith(sizes, drawnAs(out, sizes), d, tensor.NoLayout, dev)
+	b.FillNormalWith(t, 0, 1, g)
+	b.CheckWritten(c.Mul(t, t, std))
+	b.CheckWritten(c.Add(t, t, mean, dtype.IntScalar(1)))
+	return build.WriteResult(b, out, t)
 }
 
 // SampleDirichlet draws gamma random numbers in float64, which concentrations near 0 need, and divides them by their sums.
@@ -63,14 +63,14 @@ func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generato
 	if self.Dim() == 0 {
 		return nil, status.Runtimef("%s: expected concentration of shape (..., K), but got a 0-dim tensor", op)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	wide := s.CastTo(self, dtype.Float64)
-	gammas := s.StandardGamma(wide, g)
-	sums := s.Sum(gammas, []int64{-1}, true)
-	parts := s.Div(gammas, sums)
-	parts = s.Clamp(parts, dtype.FloatScalar(d.SmallestNormal()), dtype.FloatScalar(1-d.Epsilon()/2))
-	return build.WriteResult(s.Builder, nil, s.CastTo(parts, d))
+	b := build.New(c, op)
+	defer b.Close(&err)
+	wide := b.CastTo(self, dtype.Float64)
+	gammas := b.StandardGamma(wide, g)
+	sums := b.Sum(gammas, []int64{-1}, true)
+	parts := b.Div(gammas, sums)
+	parts = b.Clamp(parts, dtype.FloatScalar(d.SmallestNormal()), dtype.FloatScalar(1-d.Epsilon()/2))
+	return build.WriteResult(b, nil, b.CastTo(parts, d))
 }
 
 // drawnAs returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently from others, so

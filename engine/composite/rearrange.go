@@ -27,20 +27,20 @@ func Tile(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 // RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. The result is a copy of the tensor with one
 // dimension more, in which it is expanded; sparse tensors have no such views.
 func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "repeat_interleave")
-	defer s.Close(&err)
+	b := build.New(c, "repeat_interleave")
+	defer b.Close(&err)
 	if repeats < 0 {
-		return nil, status.Runtimef("%s: repeats must be non-negative, got %d", s.Op, repeats)
+		return nil, status.Runtimef("%s: repeats must be non-negative, got %d", b.Op, repeats)
 	}
 	if self.Layout() != tensor.Strided {
 		on := device.Host // an index of known values serves meta tensors too
 		if backend.Known(self) {
 			on = self.Device()
 		}
-		times := s.FullWith([]int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on)
-		return s.ReturnNew(c.RepeatInterleaveTensor(self, times, dim, outputSize))
+		times := b.FullWith([]int64{1}, dtype.IntScalar(repeats), dtype.Int64, tensor.NoLayout, on)
+		return b.ReturnNew(c.RepeatInterleaveTensor(self, times, dim, outputSize))
 	}
-	self, at, err := s.lined(self, dim)
+	self, at, err := resolveRepeatDim(b, self, dim)
 	if err != nil {
 		return nil, err
 	}
@@ -48,26 +48,26 @@ func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64
 	high, total := bits.Mul64(uint64(sizes[at]), uint64(repeats))
 	switch {
 	case high > 0 || int64(total) < 0:
-		return nil, status.Runtimef("%s: the sum of repeats overflows a 64-bit integer", s.Op)
+		return nil, status.Runtimef("%s: the sum of repeats overflows a 64-bit integer", b.Op)
 	case !outputSize.IsNone() && int64(outputSize) != int64(total):
-		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", s.Op, int64(outputSize), int64(total))
+		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", b.Op, int64(outputSize), int64(total))
 	}
-	wide := s.Unsqueeze(self, int64(at+1))
-	wide = s.Expand(wide, slices.Insert(sizes, at+1, repeats)...)
-	copied := s.CloneWith(wide, shape.Contiguous)
+	wide := b.Unsqueeze(self, int64(at+1))
+	wide = b.Expand(wide, slices.Insert(sizes, at+1, repeats)...)
+	copied := b.CloneWith(wide, shape.Contiguous)
 	sizes = slices.Clone(self.Sizes())
 	sizes[at] = int64(total)
-	return s.ReturnNew(c.View(copied, sizes))
+	return b.ReturnNew(c.View(copied, sizes))
 }
 
-// lined returns a tensor and its repeated dimension, by default that of the flattened tensor.
-func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, error) {
+// resolveRepeatDim returns a tensor and its dimension to repeat, by default that of the flattened tensor.
+func resolveRepeatDim(b *build.Builder, self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, error) {
 	if dim.IsNone() {
-		return s.AsShape(self, self.Numel()), 0, nil
+		return b.AsShape(self, self.Numel()), 0, nil
 	}
-	at, err := shape.WrapDim(s.Op, int64(dim), self.Dim())
+	at, err := shape.WrapDim(b.Op, int64(dim), self.Dim())
 	if err == nil && self.Dim() == 0 {
-		err = status.Indexf("%s: dimension %d was given, but the tensor has no dimensions", s.Op, int64(dim))
+		err = status.Indexf("%s: dimension %d was given, but the tensor has no dimensions", b.Op, int64(dim))
 	}
 	return self, at, err
 }
@@ -75,21 +75,21 @@ func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, er
 // RepeatInterleaveTensor repeats every element of a dimension by the counts in the vector repeats.
 func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (_ *tensor.Tensor, err error) {
 	const op = "repeat_interleave"
-	s := newScope(c, op)
-	defer s.Close(&err)
-	from, d, err := s.lined(self, dim)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	from, d, err := resolveRepeatDim(b, self, dim)
 	if err != nil {
 		return nil, err
 	}
 	n, times := from.Sizes()[d], repeats
 	if repeats.Numel() == 1 && repeats.Dim() < 2 {
-		times = s.Expand(s.AsShape(repeats, 1), n)
+		times = b.Expand(b.AsShape(repeats, 1), n)
 	}
 	if times.Dim() != 1 || times.Sizes()[0] != n {
 		return nil, status.Runtimef("%s: repeats must have the same size as input along dim, but got repeats of shape %v and size %d along dim %d", op, repeats.Sizes(), n, d)
 	}
-	index := s.RepeatInterleaveWith(times, outputSize)
-	return s.ReturnNew(c.IndexSelect(nil, from, int64(d), index))
+	index := b.RepeatInterleaveWith(times, outputSize)
+	return b.ReturnNew(c.IndexSelect(nil, from, int64(d), index))
 }
 
 // reversed returns self with the order of positions in dims reversed.
@@ -132,10 +132,10 @@ func Rot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (_ *t
 		if ((k%4)+4)%4 == 3 {
 			turned = dims[:1]
 		}
-		s := newScope(c, op)
-		defer s.Close(&err)
-		flipped := s.Flip(self, turned...)
-		return s.ReturnNew(c.Transpose(nil, flipped, dims[0], dims[1]))
+		b := build.New(c, op)
+		defer b.Close(&err)
+		flipped := b.Flip(self, turned...)
+		return b.ReturnNew(c.Transpose(nil, flipped, dims[0], dims[1]))
 	case 2:
 		return reversed(c, op, self, dims...)
 	}
@@ -155,10 +155,10 @@ func SumToSize(c dispatch.Context, self *tensor.Tensor, size []int64) (_ *tensor
 			dims = append(dims, int64(i))
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if len(size) == 0 {
-		return build.WriteResult(s.Builder, nil, s.Sum(self, nil, false))
+		return build.WriteResult(b, nil, b.Sum(self, nil, false))
 	}
-	return build.WriteResult(s.Builder, nil, s.AsShape(s.sumOut(self, dims, dtype.None), size...))
+	return build.WriteResult(b, nil, b.AsShape(sumDims(b, self, dims, dtype.None), size...))
 }

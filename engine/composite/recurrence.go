@@ -25,7 +25,7 @@ func gatesOf(cells string) int64 {
 
 // network is a stack of layers of cells, over all steps of some sequences.
 type network struct {
-	*scope
+	*build.Builder
 	cells                string
 	biases, twice, train bool
 	plain                bool // whether no operand has a gradient or belongs to a transform
@@ -36,7 +36,7 @@ type network struct {
 }
 
 func newNetwork(c dispatch.Context, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
-	return &network{scope: newScope(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
+	return &network{Builder: build.New(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
 }
 
 // checkArguments rejects a number of layers and a probability out of range.
@@ -144,7 +144,7 @@ func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (o
 // packed runs the layers on packed sequences.
 func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
 	var rows int64
-	n.batches, rows = n.falling(batchSizes, "batch_sizes")
+	n.batches, rows = readBatchSizes(n.Builder, batchSizes, "batch_sizes")
 	if data.Dim() != 2 || len(n.batches) == 0 || data.Sizes()[0] != rows {
 		n.Failf("data must be a matrix with sum(batch_sizes) = %d rows, but has sizes %v", rows, data.Sizes())
 	}
@@ -167,7 +167,7 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 	wide := d.Compute()
 	n.plain = n.C.Plain(append([]*tensor.Tensor{data, begin.h, begin.c}, n.params...)...)
 	output = n.CastTo(data, wide)
-	begin = states{n.CastTo(begin.h, wide), n.wide(begin.c, wide)}
+	begin = states{n.CastTo(begin.h, wide), castIfGiven(n.Builder, begin.c, wide)}
 	var hidden, cells []*tensor.Tensor
 	for layer := range n.layers {
 		var made []*tensor.Tensor
@@ -206,21 +206,14 @@ func (n *network) release(list ...*tensor.Tensor) {
 	}
 }
 
-func (s *scope) wide(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if t == nil {
-		return nil
-	}
-	return s.CastTo(t, d)
-}
-
 // wide returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that, and no transform or
 // gradient needs others.
 func (w weights) wide(n *network, d dtype.DType) weights {
 	state := w.state
 	if w.projection != nil || !backend.RoundsProducts(state.DType()) || state.Device().Type != device.CPU || !n.plain {
-		state = n.wide(state, d)
+		state = castIfGiven(n.Builder, state, d)
 	}
-	return weights{n.wide(w.input, d), state, n.wide(w.inputBias, d), n.wide(w.stateBias, d), n.wide(w.projection, d)}
+	return weights{castIfGiven(n.Builder, w.input, d), state, castIfGiven(n.Builder, w.inputBias, d), castIfGiven(n.Builder, w.stateBias, d), castIfGiven(n.Builder, w.projection, d)}
 }
 
 // widths returns the sizes of hidden and of cell states along dimension dim. They are equal if there are no cell states.
@@ -261,7 +254,7 @@ func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bo
 func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
 	turned := n.ReorderDims(w.input, 1, 0)
 	if w.inputBias == nil && w.stateBias == nil {
-		return n.matmul(data, turned), nil
+		return n.Matmul(data, turned), nil
 	}
 	bias := w.inputBias
 	switch {
@@ -273,7 +266,7 @@ func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, state
 		bias = n.Add(bias, w.stateBias)
 	}
 	if bias == nil {
-		return n.matmul(data, turned), stateBias
+		return n.Matmul(data, turned), stateBias
 	}
 	return n.AddmmWith(bias, data, turned, one, one), stateBias
 }
@@ -308,7 +301,7 @@ func (n *network) three(output *tensor.Tensor, end states) (y, h, c *tensor.Tens
 
 // two hands the results of others over.
 func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, err error) {
-	return n.both(output, end.h)
+	return n.ReturnBoth(output, end.h)
 }
 
 // Lstm runs layers of long short-term memory.
@@ -395,7 +388,7 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 	n.batches = []int64{input.Sizes()[0]}
 	d := input.DType()
 	wide := d.Compute()
-	_, end := n.layer(n.CastTo(input, wide), states{n.wide(begin.h, wide), n.wide(begin.c, wide)}, w.wide(n, wide), false)
+	_, end := n.layer(n.CastTo(input, wide), states{castIfGiven(n.Builder, begin.h, wide), castIfGiven(n.Builder, begin.c, wide)}, w.wide(n, wide), false)
 	end.h = n.CastTo(end.h, d)
 	if begin.c != nil {
 		end.c = n.CastTo(end.c, d)
@@ -405,14 +398,14 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 
 // LstmCell is a step of long short-term memory.
 func LstmCell(c dispatch.Context, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
-	n := &network{scope: newScope(c, "lstm_cell"), cells: "lstm"}
+	n := &network{Builder: build.New(c, "lstm_cell"), cells: "lstm"}
 	defer n.Close(&err)
 	end := n.cell(input, n.ofList(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 	return n.two(end.h, states{h: end.c})
 }
 
 func oneStep(c dispatch.Context, op, cells string, input, hx *tensor.Tensor, w weights) (_ *tensor.Tensor, err error) {
-	n := &network{scope: newScope(c, op), cells: cells}
+	n := &network{Builder: build.New(c, op), cells: cells}
 	defer n.Close(&err)
 	return build.WriteResult(n.Builder, nil, n.cell(input, states{h: hx}, w).h)
 }

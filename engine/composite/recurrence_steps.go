@@ -1,20 +1,21 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // walking runs the steps of a layer by operators with derivatives of any order, and with projections; NnRecurrence runs them in one launch.
 type walking struct {
-	*scope
+	*build.Builder
 	weight, bias, projection *tensor.Tensor // weight and projection transposed
 	cells                    string
 }
 
 // NnRecurrenceSteps runs the cells of a layer in one direction, one step after another.
 func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
-	w := &walking{scope: newScope(c, "nn_recurrence_steps"), bias: bias, cells: cells}
+	w := &walking{Builder: build.New(c, "nn_recurrence_steps"), bias: bias, cells: cells}
 	defer w.Close(&err)
 	w.weight = w.ReorderDims(weight, 1, 0)
 	if projection != nil {
@@ -83,7 +84,7 @@ func (w *walking) joined(a, b states) (all states) {
 
 // step computes the next states from x, the products of inputs, and the current states.
 func (w *walking) step(x *tensor.Tensor, s states) states {
-	sums := w.matmul(s.h, w.weight)
+	sums := w.Matmul(s.h, w.weight)
 	if w.bias != nil {
 		sums = w.Add(sums, w.bias)
 	}
@@ -96,7 +97,7 @@ func (w *walking) step(x *tensor.Tensor, s states) states {
 		c := w.Add(w.Mul(f, s.c), w.Mul(i, w.Tanh(gate(sums, 2))))
 		h := w.Mul(o, w.Tanh(c))
 		if w.projection != nil {
-			h = w.matmul(h, w.projection)
+			h = w.Matmul(h, w.projection)
 		}
 		return states{h, c}
 	case "gru":

@@ -33,12 +33,12 @@ func Renorm(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar, dim in
 			others = append(others, int64(i))
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
-	norms := s.NormWith(self, p, others, true, d.Compute())
-	factors := s.Div(s.Number(maxnorm), s.Add(norms, s.FloatNumber(1e-7)))
-	over := s.Gt(norms, s.Number(maxnorm))
-	factors = s.Where(over, factors, s.FloatNumber(1))
-	return build.WriteResult(s.Builder, out, s.AsContiguous(s.CastTo(s.Mul(self, factors), d)))
+	norms := b.NormWith(self, p, others, true, d.Compute())
+	factors := b.Div(b.Number(maxnorm), b.Add(norms, b.FloatNumber(1e-7)))
+	over := b.Gt(norms, b.Number(maxnorm))
+	factors = b.Where(over, factors, b.FloatNumber(1))
+	return build.WriteResult(b, out, b.AsContiguous(b.CastTo(b.Mul(self, factors), d)))
 }

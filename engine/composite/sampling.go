@@ -102,8 +102,8 @@ func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int6
 			return nil, err
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	var rows []*tensor.Tensor
 	for k := n - 1; k >= 0; k-- {
 		steps := size[k+2]
@@ -111,16 +111,16 @@ func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int6
 		if !alignCorners {
 			end = float64(steps-1) / float64(steps)
 		}
-		line := s.ZerosBeside(theta, theta.DType(), 1)
+		line := b.ZerosBeside(theta, theta.DType(), 1)
 		if steps != 1 {
-			line = s.LinspaceWith(dtype.FloatScalar(-end), dtype.FloatScalar(end), steps, theta.DType(), tensor.NoLayout, theta.Device())
+			line = b.LinspaceWith(dtype.FloatScalar(-end), dtype.FloatScalar(end), steps, theta.DType(), tensor.NoLayout, theta.Device())
 		}
 		around := slices.Repeat([]int64{1}, int(n))
 		around[k] = steps
-		rows = append(rows, s.Expand(s.AsShape(line, around...), size[2:]...))
+		rows = append(rows, b.Expand(b.AsShape(line, around...), size[2:]...))
 	}
-	rows = append(rows, s.Expand(s.OnesBeside(theta, theta.DType(), 1), size[2:]...))
-	points := s.AsShape(s.Stack(rows, 0), n+1, shape.Product(size[2:]))
-	made := s.Matmul(s.ReorderDims(points, 1, 0), s.ReorderDims(theta, 0, 2, 1))
-	return build.WriteResult(s.Builder, nil, s.AsShape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
+	rows = append(rows, b.Expand(b.OnesBeside(theta, theta.DType(), 1), size[2:]...))
+	points := b.AsShape(b.Stack(rows, 0), n+1, shape.Product(size[2:]))
+	made := b.Matmul(b.ReorderDims(points, 1, 0), b.ReorderDims(theta, 0, 2, 1))
+	return build.WriteResult(b, nil, b.AsShape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
 }

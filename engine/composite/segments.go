@@ -61,22 +61,22 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 	case lengths == nil && of.Sizes()[at] == 0:
 		return nil, status.Runtimef("%s: offsets must have at least one element, the end of the last segment", op)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	n := data.Sizes()[at]
-	bounds := s.CastTo(of, dtype.Int64)
+	bounds := b.CastTo(of, dtype.Int64)
 	if lengths != nil {
-		bounds = s.bounds(bounds, n, unsafe)
+		bounds = computeOffsets(b, bounds, n, unsafe)
 	} else if !unsafe {
-		s.rising(bounds, n)
+		checkOffsets(b, bounds, n)
 	}
 	segments := bounds.Sizes()[at] - 1
-	place := s.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device())
+	place := b.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device())
 	before := append(slices.Clone(data.Sizes()[:at]), n)
-	places := s.AsContiguous(s.Expand(place, before...))
-	number := s.SearchsortedWith(bounds, places, false, true, "", nil)
+	places := b.AsContiguous(b.Expand(place, before...))
+	number := b.SearchsortedWith(bounds, places, false, true, "", nil)
 	for range data.Dim() - at - 1 {
-		number = s.Unsqueeze(number, -1)
+		number = b.Unsqueeze(number, -1)
 	}
 	start := kind.nothing
 	if !initial.IsNone() {
@@ -84,55 +84,55 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 	}
 	sizes := slices.Clone(data.Sizes())
 	sizes[at] = segments + 2
-	empty := s.FullWith(sizes, start, data.DType(), tensor.NoLayout, data.Device())
-	number = s.Expand(number, data.Sizes()...)
-	made := s.ScatterReduce(empty, int64(at), number, data, kind.scatter)
-	made = s.Narrow(made, int64(at), 1, segments)
+	empty := b.FullWith(sizes, start, data.DType(), tensor.NoLayout, data.Device())
+	number = b.Expand(number, data.Sizes()...)
+	made := b.ScatterReduce(empty, int64(at), number, data, kind.scatter)
+	made = b.Narrow(made, int64(at), 1, segments)
 	if reduce == "mean" {
-		count := s.Diff(bounds, 1, -1, nil, nil)
+		count := b.Diff(bounds, 1, -1, nil, nil)
 		if !initial.IsNone() {
-			count = s.ClampMin(count, s.Number(dtype.IntScalar(1)))
+			count = b.ClampMin(count, b.Number(dtype.IntScalar(1)))
 		}
 		for range data.Dim() - at - 1 {
-			count = s.Unsqueeze(count, -1)
+			count = b.Unsqueeze(count, -1)
 		}
-		made = s.Div(made, s.CastTo(count, data.DType()))
+		made = b.Div(made, b.CastTo(count, data.DType()))
 	}
-	return build.WriteResult(s.Builder, nil, s.AsContiguous(made))
+	return build.WriteResult(b, nil, b.AsContiguous(made))
 }
 
-// bounds returns where segments of given lengths begin, and where the last one ends.
-func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Tensor {
-	ends := s.CumsumWith(lengths, -1, dtype.Int64)
+// computeOffsets returns the start of each segment of the given lengths, and the end of the last one.
+func computeOffsets(b *build.Builder, lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Tensor {
+	ends := b.CumsumWith(lengths, -1, dtype.Int64)
 	sizes := slices.Clone(lengths.Sizes())
 	last := len(sizes) - 1
 	sizes[last] = 1
-	first := s.FullWith(sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
-	made := s.Cat([]*tensor.Tensor{first, ends}, -1)
+	first := b.FullWith(sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
+	made := b.Cat([]*tensor.Tensor{first, ends}, -1)
 	if unsafe {
 		return made
 	}
-	if s.some(s.Lt, lengths, 0) {
-		s.Failf("lengths contain a negative value")
+	if hasAny(b, b.Lt, lengths, 0) {
+		b.Failf("lengths contain a negative value")
 	}
-	total := s.Narrow(made, -1, lengths.Sizes()[last], 1)
-	if s.some(s.Ne, total, n) {
-		s.Failf("lengths must sum up to the size of data along axis, %d, unless unsafe is set", n)
+	total := b.Narrow(made, -1, lengths.Sizes()[last], 1)
+	if hasAny(b, b.Ne, total, n) {
+		b.Failf("lengths must sum up to the size of data along axis, %d, unless unsafe is set", n)
 	}
 	return made
 }
 
-// rising returns an error for offsets that decrease, or are outside of n positions.
-func (s *scope) rising(offsets *tensor.Tensor, n int64) {
-	steps := s.Diff(offsets, 1, -1, nil, nil)
-	if s.some(s.Lt, steps, 0) || s.some(s.Lt, offsets, 0) || s.some(s.Gt, offsets, n) {
-		s.Failf("offsets must not decrease, and must be from 0 to %d, the size of data along axis", n)
+// checkOffsets returns an error for offsets that decrease, or are outside of [0, n].
+func checkOffsets(b *build.Builder, offsets *tensor.Tensor, n int64) {
+	steps := b.Diff(offsets, 1, -1, nil, nil)
+	if hasAny(b, b.Lt, steps, 0) || hasAny(b, b.Lt, offsets, 0) || hasAny(b, b.Gt, offsets, n) {
+		b.Failf("offsets must not decrease, and must be from 0 to %d, the size of data along axis", n)
 	}
 }
 
-// some reports whether the comparison holds for an element of t; not where its elements are not known.
-func (s *scope) some(compare func(a, b *tensor.Tensor) *tensor.Tensor, t *tensor.Tensor, v int64) bool {
-	found := compare(t, s.IntNumber(v))
-	any, known := s.ReadElement(s.Any(found, nil, false))
+// hasAny reports whether the comparison holds for an element of t. It returns false if the elements are unknown.
+func hasAny(b *build.Builder, compare func(x, y *tensor.Tensor) *tensor.Tensor, t *tensor.Tensor, v int64) bool {
+	found := compare(t, b.IntNumber(v))
+	any, known := b.ReadElement(b.Any(found, nil, false))
 	return known && any.Bool()
 }

@@ -23,16 +23,16 @@ func CosineSimilarity(c dispatch.Context, x1, x2 *tensor.Tensor, dim int64, eps 
 	if err != nil {
 		return nil, err
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	least := s.FloatNumber(eps)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	least := b.FloatNumber(eps)
 	unit := func(t *tensor.Tensor) *tensor.Tensor {
-		t = s.Expand(s.CastTo(t, d), sizes...)
-		norm := s.LinalgVectorNorm(t, dtype.FloatScalar(2), []int64{dim}, true)
-		norm = s.CloneWith(norm, shape.Preserve)
+		t = b.Expand(b.CastTo(t, d), sizes...)
+		norm := b.LinalgVectorNorm(t, dtype.FloatScalar(2), []int64{dim}, true)
+		norm = b.CloneWith(norm, shape.Preserve)
 		// Gradients are those of the norm, even where it is clamped.
-		s.CheckWritten(c.Recorded(false).ClampMin(norm, norm, least))
-		return s.Div(t, norm)
+		b.CheckWritten(c.Recorded(false).ClampMin(norm, norm, least))
+		return b.Div(t, norm)
 	}
-	return build.WriteResult(s.Builder, nil, s.Sum(s.Mul(unit(x1), unit(x2)), []int64{dim}, false))
+	return build.WriteResult(b, nil, b.Sum(b.Mul(unit(x1), unit(x2)), []int64{dim}, false))
 }

@@ -45,13 +45,13 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 	if err := ops.CheckWord(op, "pad_mode", padMode, "reflect", "constant", "replicate", "circular"); err != nil {
 		return nil, err
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	signal := self
 	if center {
-		signal = s.padded(signal, nFft/2, nFft/2, padMode)
+		signal = padSignal(b, signal, nFft/2, nFft/2, padMode)
 	} else if alignToWindow == ops.True {
-		signal = s.padded(signal, (nFft-width)/2, nFft-width-(nFft-width)/2, padMode)
+		signal = padSignal(b, signal, (nFft-width)/2, nFft-width-(nFft-width)/2, padMode)
 	}
 	if n := signal.Sizes()[signal.Dim()-1]; n < nFft {
 		return nil, status.Runtimef("%s: expected 0 < n_fft <= %d, the length of the signal, but got n_fft=%d", op, n, nFft)
@@ -61,9 +61,9 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 			return nil, err
 		}
 	}
-	frames := s.Unfold(signal, -1, nFft, hop)
-	if weights := s.centred(window, self, width, nFft); weights != nil {
-		frames = s.Mul(frames, weights)
+	frames := b.Unfold(signal, -1, nFft, hop)
+	if weights := centerWindow(b, window, self, width, nFft); weights != nil {
+		frames = b.Mul(frames, weights)
 	}
 	scale := 1.0
 	if normalized {
@@ -71,45 +71,45 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 	}
 	var spectra *tensor.Tensor
 	if frames.DType().IsComplex() {
-		spectra = s.FftC2c(frames, []int64{-1}, true, scale)
+		spectra = b.FftC2c(frames, []int64{-1}, true, scale)
 	} else {
-		spectra = s.FftR2c(frames, []int64{-1}, half, scale)
+		spectra = b.FftR2c(frames, []int64{-1}, half, scale)
 	}
-	spectra = s.turned(spectra)
+	spectra = b.Transpose(spectra, -2, -1)
 	if returnComplex == ops.False {
-		spectra = s.ViewAsReal(spectra)
+		spectra = b.ViewAsReal(spectra)
 	}
-	return build.WriteResult(s.Builder, nil, spectra)
+	return build.WriteResult(b, nil, spectra)
 }
 
-// centred returns window in the middle of n points, by default ones. It returns nil for n ones.
-func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Tensor {
+// centerWindow returns window (ones by default) centered in n points, or nil for n ones.
+func centerWindow(b *build.Builder, window, like *tensor.Tensor, width, n int64) *tensor.Tensor {
 	if width == n {
 		return window
 	}
 	if window == nil {
-		window = s.OnesBeside(like, like.DType(), width)
+		window = b.OnesBeside(like, like.DType(), width)
 	}
 	before := (n - width) / 2
-	return s.filledUp(window, before, n-width-before)
+	return padLastDim(b, window, before, n-width-before)
 }
 
-// filledUp returns t with zeros before and after it along its last dimension.
-func (s *scope) filledUp(t *tensor.Tensor, before, after int64) *tensor.Tensor {
-	return s.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
+// padLastDim pads t with zeros along its last dimension.
+func padLastDim(b *build.Builder, t *tensor.Tensor, before, after int64) *tensor.Tensor {
+	return b.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
 }
 
-// padded returns a signal with more numbers before and after it.
-func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
-	return s.SignalPad(t, before, after, mode)
+// padSignal pads a signal by before and after elements.
+func padSignal(b *build.Builder, t *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
+	return b.SignalPad(t, before, after, mode)
 }
 
 // SignalPad continues a signal along its last dimension: by its reflections at the ends, without these, by the ends repeated, by the
 // other ends, or by zeros.
 func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mode string) (_ *tensor.Tensor, err error) {
 	const op = "signal_pad"
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	last := self.Dim() - 1
 	if last < 0 {
 		return nil, status.Runtimef("%s: expected a signal of at least 1 dimension, but got a 0-dim tensor", op)
@@ -118,30 +118,30 @@ func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mod
 		return nil, status.Runtimef("%s: padding must not be negative, but got (%d, %d)", op, before, after)
 	}
 	n := self.Sizes()[last]
-	piece := func(start, length int64) *tensor.Tensor { return s.Narrow(self, int64(last), start, length) }
+	piece := func(start, length int64) *tensor.Tensor { return b.Narrow(self, int64(last), start, length) }
 	backwards := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Flip(t, -1)
+		return b.Flip(t, -1)
 	}
 	repeated := func(t *tensor.Tensor, count int64) *tensor.Tensor {
 		sizes := slices.Clone(self.Sizes())
 		sizes[last] = count
-		return s.Expand(t, sizes...)
+		return b.Expand(t, sizes...)
 	}
 	switch most := max(before, after); {
 	case mode == "constant":
-		return build.WriteResult(s.Builder, nil, s.filledUp(self, before, after))
+		return build.WriteResult(b, nil, padLastDim(b, self, before, after))
 	case mode == "reflect" && most >= n:
 		return nil, status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "reflect":
-		return build.WriteResult(s.Builder, nil, s.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))}, int64(last)))
+		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))}, int64(last)))
 	case mode == "circular" && most > n:
 		return nil, status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "circular":
-		return build.WriteResult(s.Builder, nil, s.Cat([]*tensor.Tensor{piece(n-before, before), self, piece(0, after)}, int64(last)))
+		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{piece(n-before, before), self, piece(0, after)}, int64(last)))
 	case mode == "replicate" && n == 0:
 		return nil, status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", op, self.Sizes())
 	case mode == "replicate":
-		return build.WriteResult(s.Builder, nil, s.Cat([]*tensor.Tensor{repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)}, int64(last)))
+		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)}, int64(last)))
 	}
 	return nil, status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", op, mode)
 }
@@ -162,32 +162,32 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 			return nil, err
 		}
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
-	spectra := s.turned(self)
+	b := build.New(c, op)
+	defer b.Close(&err)
+	spectra := b.Transpose(self, -2, -1)
 	scale := 1 / float64(nFft)
 	if normalized {
 		scale = math.Sqrt(scale)
 	}
 	if !returnComplex {
-		spectra = s.Narrow(spectra, int64(self.Dim()-1), 0, nFft/2+1)
+		spectra = b.Narrow(spectra, int64(self.Dim()-1), 0, nFft/2+1)
 	}
 	var frames *tensor.Tensor
 	if returnComplex {
-		frames = s.FftC2c(spectra, []int64{-1}, false, scale)
+		frames = b.FftC2c(spectra, []int64{-1}, false, scale)
 	} else {
-		frames = s.FftC2r(spectra, -1, nFft, scale)
+		frames = b.FftC2r(spectra, -1, nFft, scale)
 	}
-	weights := s.centred(window, frames, width, nFft)
+	weights := centerWindow(b, window, frames, width, nFft)
 	if weights == nil {
-		weights = s.OnesBeside(frames, frames.DType().ToReal(), nFft)
+		weights = b.OnesBeside(frames, frames.DType().ToReal(), nFft)
 	} else {
-		frames = s.Mul(frames, weights)
+		frames = b.Mul(frames, weights)
 	}
 	count := self.Sizes()[self.Dim()-1]
 	whole := nFft + hop*(count-1)
-	signal := s.overlapped(frames, whole, hop)
-	envelope := s.overlapped(s.Expand(s.Square(weights), count, nFft), whole, hop)
+	signal := overlapAdd(b, frames, whole, hop)
+	envelope := overlapAdd(b, b.Expand(b.Square(weights), count, nFft), whole, hop)
 	start, end := int64(0), whole
 	if center {
 		start, end = nFft/2, whole-nFft/2
@@ -197,20 +197,20 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 	}
 	last := self.Dim() - 2
 	kept := max(min(end, whole)-start, 0)
-	signal, envelope = s.Narrow(signal, int64(last), start, kept), s.Narrow(envelope, 0, start, kept)
+	signal, envelope = b.Narrow(signal, int64(last), start, kept), b.Narrow(envelope, 0, start, kept)
 	if kept > 0 {
-		sizes := s.Abs(envelope)
-		lowest := s.Amin(sizes, nil, false)
-		if v, known := s.ReadElement(lowest); known && v.Float() < 1e-11 {
+		sizes := b.Abs(envelope)
+		lowest := b.Amin(sizes, nil, false)
+		if v, known := b.ReadElement(lowest); known && v.Float() < 1e-11 {
 			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where the signal cannot be reconstructed", op, v.Float(), start, start+kept)
 		}
 	}
-	signal = s.Div(signal, envelope)
+	signal = b.Div(signal, envelope)
 	if end > whole {
-		s.Check(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros", kept, end-start))
-		signal = s.filledUp(signal, 0, end-whole)
+		b.Check(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros", kept, end-start))
+		signal = padLastDim(b, signal, 0, end-whole)
 	}
-	return build.WriteResult(s.Builder, nil, signal)
+	return build.WriteResult(b, nil, signal)
 }
 
 func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tensor, onesided ops.Bool, returnComplex bool) error {
@@ -249,15 +249,15 @@ func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tens
 	return nil
 }
 
-// overlapped adds rows of frames at a distance of hop along n points.
-func (s *scope) overlapped(frames *tensor.Tensor, n, hop int64) *tensor.Tensor {
+// overlapAdd adds frames, `hop` elements apart, to a signal of n elements.
+func overlapAdd(b *build.Builder, frames *tensor.Tensor, n, hop int64) *tensor.Tensor {
 	last := frames.Dim() - 2
 	sizes := slices.Clone(frames.Sizes()[:last])
 	width := frames.Sizes()[last+1]
-	at := s.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, frames.Device())
-	at = s.Unfold(at, 0, width, hop)
-	at = s.Reshape(at, -1)
-	line := s.Reshape(frames, append(slices.Clone(sizes), at.Numel())...)
-	zeros := s.ZerosBeside(frames, dtype.None, append(sizes, n)...)
-	return s.IndexAdd(zeros, int64(last), at, line)
+	at := b.ArangeWith(dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, frames.Device())
+	at = b.Unfold(at, 0, width, hop)
+	at = b.Reshape(at, -1)
+	line := b.Reshape(frames, append(slices.Clone(sizes), at.Numel())...)
+	zeros := b.ZerosBeside(frames, dtype.None, append(sizes, n)...)
+	return b.IndexAdd(zeros, int64(last), at, line)
 }

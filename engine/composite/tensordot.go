@@ -41,14 +41,14 @@ func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf
 	if err != nil {
 		return nil, err
 	}
-	a, b := self, other
+	x, y := self, other
 	var inA, inB, aloneA, aloneB []int64
 	depth := int64(1)
 	for i := range dimsSelf {
-		da, _ := shape.WrapDim("tensordot", dimsSelf[i], a.Dim())
-		db, _ := shape.WrapDim("tensordot", dimsOther[i], b.Dim())
+		da, _ := shape.WrapDim("tensordot", dimsSelf[i], x.Dim())
+		db, _ := shape.WrapDim("tensordot", dimsOther[i], y.Dim())
 		inA, inB = append(inA, int64(da)), append(inB, int64(db))
-		sa, sb := a.Sizes()[da], b.Sizes()[db]
+		sa, sb := x.Sizes()[da], y.Sizes()[db]
 		switch {
 		case sa == sb:
 			depth *= sa
@@ -60,17 +60,17 @@ func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf
 			return nil, status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa, da, sb, db)
 		}
 	}
-	s := newScope(c, "tensordot")
-	defer s.Close(&err)
+	b := build.New(c, "tensordot")
+	defer b.Close(&err)
 	// A size of 1 is broadcast: the other side is summed first.
-	a, b = s.sumOut(a, aloneA, a.DType()), s.sumOut(b, aloneB, b.DType())
-	freeA, sizesA := outside(a, maskA)
-	freeB, sizesB := outside(b, maskB)
+	x, y = sumDims(b, x, aloneA, x.DType()), sumDims(b, y, aloneB, y.DType())
+	freeA, sizesA := outside(x, maskA)
+	freeB, sizesB := outside(y, maskB)
 	rows, cols := shape.Product(sizesA), shape.Product(sizesB)
-	left := s.AsShape(s.ReorderDims(a, slices.Concat(freeA, inA)...), rows, depth)
-	right := s.AsShape(s.ReorderDims(b, slices.Concat(inB, freeB)...), depth, cols)
-	product := s.Mm(left, right)
-	return build.WriteResult(s.Builder, out, s.AsShape(product, slices.Concat(sizesA, sizesB)...))
+	left := b.AsShape(b.ReorderDims(x, slices.Concat(freeA, inA)...), rows, depth)
+	right := b.AsShape(b.ReorderDims(y, slices.Concat(inB, freeB)...), depth, cols)
+	product := b.Mm(left, right)
+	return build.WriteResult(b, out, b.AsShape(product, slices.Concat(sizesA, sizesB)...))
 }
 
 // Inner multiplies and sums over the last dimensions of self and other; a zero-dim operand scales the other.

@@ -27,7 +27,7 @@ func NnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, str
 }
 
 func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (_ *tensor.Tensor, err error) {
-	p := pooling{scope: newScope(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
+	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
 	defer p.Close(&err)
 	p.expand()
 	p.batched(self)
@@ -69,7 +69,7 @@ func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tenso
 	put := p.Scatter(zeros, int64(lead), places, values)
 	put = p.AsShape(put, slices.Concat(outer, made)...)
 	if n == 2 {
-		put = p.laidLike(self, put)
+		put = matchFormat(p.Builder, self, put)
 	}
 	return build.WriteResult(p.Builder, nil, put)
 }

@@ -2,6 +2,7 @@ package composite
 
 import (
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
@@ -40,10 +41,10 @@ func TensorSplitTensor(c dispatch.Context, self, indicesOrSections *tensor.Tenso
 	if by.DType() != dtype.Int64 || by.Dim() > 1 {
 		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
 	}
-	s := newScope(c, "tensor_split")
-	defer s.Close(&err)
-	list := s.RowMajor(by, dtype.Int64)
-	indices, err := backend.Ints(s.Op, list)
+	b := build.New(c, "tensor_split")
+	defer b.Close(&err)
+	list := b.RowMajor(by, dtype.Int64)
+	indices, err := backend.Ints(b.Op, list)
 	if err != nil {
 		return nil, err
 	}

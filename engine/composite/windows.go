@@ -13,7 +13,7 @@ import (
 
 // window makes a window of length samples from their positions 0, 1, ..., of which the last is n-1. A periodic window leaves out
 // the last sample of one that is longer by one.
-func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if d == dtype.None {
 		d = dtype.Default()
 	}
@@ -23,33 +23,33 @@ func window(c dispatch.Context, op string, length int64, periodic bool, d dtype.
 	case length < 0:
 		return nil, status.Runtimef("%s: requires non-negative window_length, got window_length=%d", op, length)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if length <= 1 {
-		return build.WriteResult(s.Builder, nil, s.OnesWith([]int64{length}, d, layout, dev))
+		return build.WriteResult(b, nil, b.OnesWith([]int64{length}, d, layout, dev))
 	}
 	n := length
 	if periodic {
 		n++
 	}
-	x := s.ArangeWith(dtype.IntScalar(length), d.Compute(), layout, dev)
-	return s.ReturnNew(build.WriteResult(s.Builder, nil, s.CastTo(values(s, x, float64(n)), d)))
+	x := b.ArangeWith(dtype.IntScalar(length), d.Compute(), layout, dev)
+	return b.ReturnNew(build.WriteResult(b, nil, b.CastTo(values(b, x, float64(n)), d)))
 }
 
-// scaled is a*t + b.
-func (s *scope) scaled(t *tensor.Tensor, a, b float64) *tensor.Tensor {
-	return s.Add(s.Mul(t, s.FloatNumber(a)), s.FloatNumber(b))
+// scaleAndShift returns a*t + b.
+func scaleAndShift(b *build.Builder, t *tensor.Tensor, scale, shift float64) *tensor.Tensor {
+	return b.Add(b.Mul(t, b.FloatNumber(scale)), b.FloatNumber(shift))
 }
 
-// cosine is a*cos(f*x) + b.
-func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
-	return s.scaled(s.Cos(s.Mul(x, s.FloatNumber(f))), a, b)
+// computeCosine returns a*cos(f*x) + b.
+func computeCosine(b *build.Builder, x *tensor.Tensor, f, scale, shift float64) *tensor.Tensor {
+	return scaleAndShift(b, b.Cos(b.Mul(x, b.FloatNumber(f))), scale, shift)
 }
 
 // BartlettWindow returns the triangular window 1 - |2i/(n-1) - 1|.
 func BartlettWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return window(c, "bartlett_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		return s.scaled(s.Abs(s.scaled(x, 2/(n-1), -1)), -1, 1)
+	return window(c, "bartlett_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return scaleAndShift(b, b.Abs(scaleAndShift(b, x, 2/(n-1), -1)), -1, 1)
 	})
 }
 
@@ -64,32 +64,32 @@ func HammingWindow(c dispatch.Context, length int64, periodic bool, alpha, beta 
 }
 
 func cosineWindow(c dispatch.Context, op string, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return window(c, op, length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		return s.cosine(x, 2*math.Pi/(n-1), -beta, alpha)
+	return window(c, op, length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return computeCosine(b, x, 2*math.Pi/(n-1), -beta, alpha)
 	})
 }
 
 // BlackmanWindow returns the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
 func BlackmanWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return window(c, "blackman_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		return s.Add(s.cosine(x, 4*math.Pi/(n-1), 0.08, 0), s.cosine(x, 2*math.Pi/(n-1), -0.5, 0.42))
+	return window(c, "blackman_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return b.Add(computeCosine(b, x, 4*math.Pi/(n-1), 0.08, 0), computeCosine(b, x, 2*math.Pi/(n-1), -0.5, 0.42))
 	})
 }
 
 // KaiserWindow returns the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
 func KaiserWindow(c dispatch.Context, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return window(c, "kaiser_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		return s.kaiser(s.scaled(x, 2/(n-1), -1), beta)
+	return window(c, "kaiser_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
+		return computeKaiser(b, scaleAndShift(b, x, 2/(n-1), -1), beta)
 	})
 }
 
-// kaiser returns the Kaiser window at positions x from -1 to 1. The Bessel functions go without their exponentials, which overflow; their ratio is
-// multiplied in by halves, the root twice, so that it is not rounded to a subnormal number on the way.
-func (s *scope) kaiser(x *tensor.Tensor, beta float64) *tensor.Tensor {
-	top := s.FloatNumber(math.Abs(beta))
+// computeKaiser returns the Kaiser window at positions x from -1 to 1. The Bessel functions are scaled by exp(-x), since they overflow
+// otherwise. Their ratio is multiplied by two halves of the remaining exponential, so that no intermediate result is subnormal.
+func computeKaiser(b *build.Builder, x *tensor.Tensor, beta float64) *tensor.Tensor {
+	top := b.FloatNumber(math.Abs(beta))
 	// Rounding may carry the square of the ends beyond 1.
-	x = s.Sqrt(s.ClampMin(s.scaled(s.Square(x), -1, 1), s.FloatNumber(0)))
-	x = s.Mul(x, top)
-	root := s.Exp(s.Mul(s.Sub(x, top), s.FloatNumber(0.5)))
-	return s.Mul(s.Mul(s.Div(s.SpecialI0e(x), s.SpecialI0e(top)), root), root)
+	x = b.Sqrt(b.ClampMin(scaleAndShift(b, b.Square(x), -1, 1), b.FloatNumber(0)))
+	x = b.Mul(x, top)
+	root := b.Exp(b.Mul(b.Sub(x, top), b.FloatNumber(0.5)))
+	return b.Mul(b.Mul(b.Div(b.SpecialI0e(x), b.SpecialI0e(top)), root), root)
 }

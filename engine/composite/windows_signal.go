@@ -12,7 +12,7 @@ import (
 )
 
 // signalWindow returns a window of m samples, computed from their positions.
-func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(s *scope, x *tensor.Tensor) *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	op := "signal.windows." + name
 	if d == dtype.None {
 		d = dtype.Default()
@@ -23,24 +23,24 @@ func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DT
 	case d != dtype.Float32 && d != dtype.Float64:
 		return nil, status.Valuef("%s: expects float32 or float64 dtypes, got: %v", op, d)
 	}
-	s := newScope(c, op)
-	defer s.Close(&err)
+	b := build.New(c, op)
+	defer b.Close(&err)
 	if m <= 1 {
-		return build.WriteResult(s.Builder, nil, s.OnesWith([]int64{m}, d, layout, dev))
+		return build.WriteResult(b, nil, b.OnesWith([]int64{m}, d, layout, dev))
 	}
 	width := float64(m)
 	if sym {
 		width--
 	}
 	first, step := positions(width)
-	x := s.LinspaceWith(dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev)
-	return s.ReturnNew(build.WriteResult(s.Builder, nil, values(s, x)))
+	x := b.LinspaceWith(dtype.FloatScalar(first), dtype.FloatScalar(first+float64(m-1)*step), m, d, layout, dev)
+	return b.ReturnNew(build.WriteResult(b, nil, values(b, x)))
 }
 
 // SignalWindowsBartlett returns the triangular window 1 - |x|, x going from -1 to 1.
 func SignalWindowsBartlett(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return signalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		return s.scaled(s.Abs(x), -1, 1)
+	return signalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+		return scaleAndShift(b, b.Abs(x), -1, 1)
 	})
 }
 
@@ -50,7 +50,7 @@ func SignalWindowsCosine(c dispatch.Context, m int64, sym bool, d dtype.DType, l
 		step = math.Pi / (width + 1)
 		return step / 2, step
 	}
-	return signalWindow(c, "cosine", m, sym, d, layout, dev, half, func(s *scope, x *tensor.Tensor) *tensor.Tensor { return s.Sin(x) })
+	return signalWindow(c, "cosine", m, sym, d, layout, dev, half, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor { return b.Sin(x) })
 }
 
 // SignalWindowsExponential is exp(-|i - center| / tau), center being the middle by default.
@@ -69,8 +69,8 @@ func SignalWindowsExponential(c dispatch.Context, m int64, center *float64, tau 
 		}
 		return -middle / tau, 1 / tau
 	}
-	return signalWindow(c, name, m, sym, d, layout, dev, around, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		return s.Exp(s.negative(s.Abs(x)))
+	return signalWindow(c, name, m, sym, d, layout, dev, around, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+		return b.Exp(b.Neg(b.Abs(x)))
 	})
 }
 
@@ -83,8 +83,8 @@ func SignalWindowsGaussian(c dispatch.Context, m int64, std float64, sym bool, d
 		step = 1 / (std * math.Sqrt2)
 		return -width / 2 * step, step
 	}
-	return signalWindow(c, "gaussian", m, sym, d, layout, dev, around, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		return s.Exp(s.negative(s.Square(x)))
+	return signalWindow(c, "gaussian", m, sym, d, layout, dev, around, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+		return b.Exp(b.Neg(b.Square(x)))
 	})
 }
 
@@ -93,20 +93,20 @@ func SignalWindowsKaiser(c dispatch.Context, m int64, beta float64, sym bool, d 
 	if !(beta >= 0) {
 		return nil, status.Valuef("signal.windows.kaiser: beta must be non-negative, got: %v instead", beta)
 	}
-	return signalWindow(c, "kaiser", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		return s.kaiser(x, beta)
+	return signalWindow(c, "kaiser", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+		return computeKaiser(b, x, beta)
 	})
 }
 
 // cosines returns a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
 func cosines(c dispatch.Context, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return signalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(s *scope, x *tensor.Tensor) *tensor.Tensor {
-		total := s.scaled(x, 0, weights[0])
+	return signalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+		total := scaleAndShift(b, x, 0, weights[0])
 		for i, w := range weights[1:] {
 			if i%2 == 0 {
 				w = -w
 			}
-			total = s.Add(total, s.cosine(x, float64(i+1), w, 0))
+			total = b.Add(total, computeCosine(b, x, float64(i+1), w, 0))
 		}
 		return total
 	})
