@@ -3873,9 +3873,9 @@ func recordLinalgSolveEx(c dispatch.Context, outResult, outInfo, a, b *tensor.Te
 	return
 }
 
-func recordLinalgSolve(c dispatch.Context, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
+func recordLinalgSolve(c dispatch.Context, out, a, rhs *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
 	return decomposeInto(c, "linalg.solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
-		return dispatch.Composed().LinalgSolve(c, made, a, b, left)
+		return dispatch.Composed().LinalgSolve(c, made, a, rhs, left)
 	})
 }
 
@@ -4169,18 +4169,18 @@ func recordLinalgSvdvals(c dispatch.Context, out, a *tensor.Tensor, driver strin
 	return composeFormula(c, "linalg.svdvals", out, a, func(s *steps, a *tensor.Tensor) *tensor.Tensor { return s.svdvalsOf(a) })
 }
 
-func recordLobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
+func recordLobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (eigenvaluesResult *tensor.Tensor, eigenvectorsResult *tensor.Tensor, err error) {
 	r, err := beginCall(c, "lobpcg", "LobpcgBackward0", nil, a)
 	if err != nil {
 		return
 	}
 	a_ := r.saveOperand("A", a, r.needsGrad(0))
-	b_ := r.saveOperand("B", b, r.needsGrad(0))
+	mass_ := r.saveOperand("B", mass, r.needsGrad(0))
 	if err = r.err; err != nil {
 		r.releaseNode()
 		return
 	}
-	eigenvaluesResult, eigenvectorsResult, err = r.c.Lobpcg(a, k, b, x, n, iK, niter, tol, largest, method)
+	eigenvaluesResult, eigenvectorsResult, err = r.c.Lobpcg(a, k, mass, x, n, iK, niter, tol, largest, method)
 	if r.setGradFns(err, eigenvaluesResult, eigenvectorsResult) {
 		eigenvaluesResult_ := r.saveResult("eigenvalues", eigenvaluesResult, 0, r.needsGrad(0))
 		eigenvectorsResult_ := r.saveResult("eigenvectors", eigenvectorsResult, 1, r.needsGrad(0))
@@ -4188,7 +4188,7 @@ func recordLobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, b, x *tensor.
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.lobpcgGradient(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(b_), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
+			return s.lobpcgGradient(s.hasGrad(0), s.hasGrad(1), s.grad(0), s.grad(1), s.saved(a_), s.saved(mass_), s.saved(eigenvaluesResult_), s.saved(eigenvectorsResult_))
 		}
 	}
 	return

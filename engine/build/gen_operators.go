@@ -1462,12 +1462,12 @@ func (b *Builder) LinalgSolveExWith(a, second *tensor.Tensor, left, checkErrors 
 	return b.Track(r0, nil), b.Track(r1, nil)
 }
 
-func (b *Builder) LinalgSolve(a, second *tensor.Tensor) *tensor.Tensor {
-	return b.Track(b.C.LinalgSolve(nil, a, second, true))
+func (b *Builder) LinalgSolve(a, rhs *tensor.Tensor) *tensor.Tensor {
+	return b.Track(b.C.LinalgSolve(nil, a, rhs, true))
 }
 
-func (b *Builder) LinalgSolveWith(a, second *tensor.Tensor, left bool) *tensor.Tensor {
-	return b.Track(b.C.LinalgSolve(nil, a, second, left))
+func (b *Builder) LinalgSolveWith(a, rhs *tensor.Tensor, left bool) *tensor.Tensor {
+	return b.Track(b.C.LinalgSolve(nil, a, rhs, left))
 }
 
 func (b *Builder) LinalgInvEx(a *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
@@ -1588,8 +1588,8 @@ func (b *Builder) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int
 	return b.Track(r0, nil), b.Track(r1, nil), b.Track(r2, nil)
 }
 
-func (b *Builder) Lobpcg(a *tensor.Tensor, k ops.Int, second, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor) {
-	r0, r1, err := b.C.Lobpcg(a, k, second, x, n, iK, niter, tol, largest, method)
+func (b *Builder) Lobpcg(a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor) {
+	r0, r1, err := b.C.Lobpcg(a, k, mass, x, n, iK, niter, tol, largest, method)
 	b.Check(err)
 	return b.Track(r0, nil), b.Track(r1, nil)
 }

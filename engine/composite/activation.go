@@ -14,8 +14,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// floating returns an error for tensors of other dtypes than floats.
-func floating(op string, t *tensor.Tensor) error {
+// checkFloating returns an error unless t has a floating-point dtype.
+func checkFloating(op string, t *tensor.Tensor) error {
 	if t.DType().IsFloatingPoint() {
 		return nil
 	}
@@ -51,15 +51,15 @@ func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (_ *tensor.Tensor, e
 // Rrelu multiplies elements up to 0 by random numbers, one drawn for each of them, or all by the middle of the range.
 func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (_ *tensor.Tensor, err error) {
 	const op = "rrelu"
-	if err := floating(op, self); err != nil {
+	if err := checkFloating(op, self); err != nil {
 		return nil, err
 	}
 	if !(lower <= upper) {
 		return nil, status.Runtimef("%s: lower must not be greater than upper, but lower is %v, and upper is %v", op, lower, upper)
 	}
 	if !training {
-		made, err := c.NnLeakyRelu(out, self, (lower+upper)/2)
-		return only(op, made, err)
+		result, err := c.NnLeakyRelu(out, self, (lower+upper)/2)
+		return wrapError(op, result, err)
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -86,7 +86,7 @@ func roundScalar(b *build.Builder, v float64, t *tensor.Tensor) float64 {
 // NnGlu gates one half of a dimension by the other.
 func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (_ *tensor.Tensor, err error) {
 	const op = "nn_glu"
-	if err := floating(op, self); err != nil {
+	if err := checkFloating(op, self); err != nil {
 		return nil, err
 	}
 	if self.Dim() == 0 {
@@ -112,15 +112,15 @@ func NnGlu(c dispatch.Context, self *tensor.Tensor, dim int64) (_ *tensor.Tensor
 func NnSoftmin(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_softmin")
 	defer b.Close(&err)
-	turned := b.Neg(self)
-	return b.ReturnNew(c.Softmax(nil, turned, dim, d))
+	transposed := b.Neg(self)
+	return b.ReturnNew(c.Softmax(nil, transposed, dim, d))
 }
 
 // NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
 func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_gumbel_softmax")
 	defer b.Close(&err)
-	b.Check(floating(b.Op, self))
+	b.Check(checkFloating(b.Op, self))
 	_, err = shape.WrapDim(b.Op, dim, self.Dim()) // before anything is drawn
 	b.Check(err)
 	waiting := b.EmptyLikeWith(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)

@@ -27,17 +27,17 @@ type attention struct {
 func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (_ *tensor.Tensor, err error) {
 	a := attention{Builder: build.New(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
 	defer a.Close(&err)
-	a.check(dropout)
+	a.checkOperands(dropout)
 	a.scale = 1 / math.Sqrt(float64(max(q.Sizes()[q.Dim()-1], 1)))
 	if scale != nil {
 		a.scale = *scale
 	}
-	laid := a.likeQuery(grouped)
-	a.inFloat(q.DType().Compute(), dropout == 0 && q.Device().Type == device.CPU && backend.ReadsStored(q.DType(), q.Sizes()[q.Dim()-2]) && c.Plain(q, k, v, mask))
+	laid := a.hasQueryLayout(grouped)
+	a.castOperands(q.DType().Compute(), dropout == 0 && q.Device().Type == device.CPU && backend.ReadsStored(q.DType(), q.Sizes()[q.Dim()-2]) && c.Plain(q, k, v, mask))
 	if grouped {
-		a.group()
+		a.groupHeads()
 	}
-	a.broadcast()
+	a.broadcastBatch()
 	var result *tensor.Tensor
 	if dev := q.Device().Type; dropout > 0 || dev != device.CPU && dev != device.Meta {
 		weights := build.AttentionWeights(a.Builder, a.query, a.key, a.mask, causal, a.scale)
@@ -54,10 +54,10 @@ func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tenso
 	return build.WriteResult(a.Builder, nil, a.CastTo(result, q.DType()))
 }
 
-// check returns an error for operands that do not fit each other.
-func (a *attention) check(dropout float64) {
+// checkOperands returns an error for operands that do not fit each other.
+func (a *attention) checkOperands(dropout float64) {
 	d := a.query.DType()
-	a.Check(floating(a.Op, a.query))
+	a.Check(checkFloating(a.Op, a.query))
 	q, k, v := a.query.Sizes(), a.key.Sizes(), a.value.Sizes()
 	switch {
 	case a.key.DType() != d || a.value.DType() != d:
@@ -80,8 +80,8 @@ func (a *attention) check(dropout float64) {
 	}
 }
 
-// likeQuery reports whether the result has the memory layout of query. This holds for shapes that PyTorch's kernel takes, which does not broadcast.
-func (a *attention) likeQuery(grouped bool) bool {
+// hasQueryLayout reports whether the result has the memory layout of query. This holds for shapes that PyTorch's kernel takes, which does not broadcast.
+func (a *attention) hasQueryLayout(grouped bool) bool {
 	q, k, v := a.query.Sizes(), a.key.Sizes(), a.value.Sizes()
 	first := len(q) - 2
 	if grouped {
@@ -90,9 +90,9 @@ func (a *attention) likeQuery(grouped bool) bool {
 	return len(q) <= 4 && len(k) == len(q) && slices.Equal(k[:len(k)-1], v[:len(v)-1]) && first >= 0 && slices.Equal(q[:first], k[:first])
 }
 
-// inFloat casts the operands to the compute dtype d, and converts the mask to one that is added. Keys and values can be read in the dtype that they are
+// castOperands casts the operands to the compute dtype d, and converts the mask to one that is added. Keys and values can be read in the dtype that they are
 // stored in.
-func (a *attention) inFloat(d dtype.DType, stored bool) {
+func (a *attention) castOperands(d dtype.DType, stored bool) {
 	if a.query = a.CastTo(a.query, d); !stored {
 		a.key, a.value = a.CastTo(a.key, d), a.CastTo(a.value, d)
 	}
@@ -105,8 +105,8 @@ func (a *attention) inFloat(d dtype.DType, stored bool) {
 	}
 }
 
-// group has a dimension for the heads of query that share one of key and value.
-func (a *attention) group() {
+// groupHeads splits the heads of query into groups that share a head of key and value.
+func (a *attention) groupHeads() {
 	heads := func(t *tensor.Tensor) int64 { return t.Sizes()[t.Dim()-3] }
 	if min(a.query.Dim(), a.key.Dim(), a.value.Dim()) < 3 {
 		a.Check(status.Indexf("%s: query, key and value must have shape (..., heads, length, features) with enable_gqa, but have sizes %v, %v and %v",
@@ -130,17 +130,17 @@ func (a *attention) group() {
 		return
 	}
 	a.grouped = true
-	a.query = a.inGroups(a.query, shared)
+	a.query = a.splitHeads(a.query, shared)
 	a.key, a.value = a.Unsqueeze(a.key, -3), a.Unsqueeze(a.value, -3)
 }
 
-// inGroups splits the dimension of heads into groups, and heads per group.
-func (a *attention) inGroups(t *tensor.Tensor, groups int64) *tensor.Tensor {
+// splitHeads splits the dimension of heads into groups and heads per group.
+func (a *attention) splitHeads(t *tensor.Tensor, groups int64) *tensor.Tensor {
 	return a.Unflatten(t, -3, groups, t.Sizes()[t.Dim()-3]/groups)
 }
 
-// broadcast returns all operands the same leading dimensions: those of a mask are at most the ones of the others.
-func (a *attention) broadcast() {
+// broadcastBatch broadcasts the leading dimensions of all operands; those of a mask may stay 1.
+func (a *attention) broadcastBatch() {
 	first := func(t *tensor.Tensor) []int64 { return t.Sizes()[:t.Dim()-2] }
 	all, err := shape.Broadcast(a.Op, first(a.query), first(a.key))
 	a.Check(err)
@@ -162,7 +162,7 @@ func (a *attention) broadcast() {
 		}
 		a.mask = spread(a.mask, lead, a.query.Sizes()[a.query.Dim()-2], a.key.Sizes()[a.key.Dim()-2])
 		if a.grouped {
-			a.mask = a.inGroups(a.mask, groups)
+			a.mask = a.splitHeads(a.mask, groups)
 		}
 	}
 	for _, t := range []**tensor.Tensor{&a.query, &a.key, &a.value} {

@@ -26,45 +26,45 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 	h := heads{Builder: build.New(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
 		causal: causal, weights: needWeights}
 	defer h.Close(&err)
-	h.check(separate, outWeight)
+	h.checkOperands(separate, outWeight)
 	projections := []*tensor.Tensor{weightQ, weightK, weightV}
 	if !separate {
-		projections = h.thirds(inWeight)
+		projections = h.splitThirds(inWeight)
 	}
-	h.project(projections, h.thirds(inBias))
-	h.masks()
-	h.extend(biasK, biasV, staticK, staticV, addZero)
-	h.joinMasks()
+	h.projectInputs(projections, h.splitThirds(inBias))
+	h.convertMasks()
+	h.extendKeys(biasK, biasV, staticK, staticV, addZero)
+	h.addMasks()
 	if !training {
 		dropout = 0
 	}
-	var made *tensor.Tensor
+	var result *tensor.Tensor
 	if needWeights {
-		weights = h.weighing(dropout)
-		made = h.Bmm(weights, h.v)
+		weights = h.computeWeights(dropout)
+		result = h.Bmm(weights, h.v)
 		if weights = h.AsShape(weights, h.examples, count, h.rows, h.keys); average {
 			weights = h.Mean(weights, []int64{1}, false)
 		}
 	} else {
-		made = h.attend(dropout)
+		result = h.attendHeads(dropout)
 	}
-	made = h.AsShape(h.ReorderDims(made, 1, 0, 2), h.rows*h.examples, embed)
-	made = h.NnLinear(made, outWeight, outBias)
-	made = h.AsShape(made, h.rows, h.examples, made.Sizes()[1])
+	result = h.AsShape(h.ReorderDims(result, 1, 0, 2), h.rows*h.examples, embed)
+	result = h.NnLinear(result, outWeight, outBias)
+	result = h.AsShape(result, h.rows, h.examples, result.Sizes()[1])
 	if !h.batched {
-		made = h.SqueezeDim(made, 1)
+		result = h.SqueezeDim(result, 1)
 		if needWeights {
 			weights = h.SqueezeDim(weights, 0)
 		}
 	}
 	if !needWeights {
-		weights = h.EmptyBeside(made, made.DType(), 0)
+		weights = h.EmptyBeside(result, result.DType(), 0)
 	}
-	return h.ReturnBoth(made, weights)
+	return h.ReturnBoth(result, weights)
 }
 
-// check returns an error for invalid operands. It adds a batch dimension to unbatched ones.
-func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
+// checkOperands returns an error for invalid operands. It adds a batch dimension to unbatched ones.
+func (h *heads) checkOperands(separate bool, outWeight *tensor.Tensor) {
 	n := h.q.Dim()
 	if n != 2 && n != 3 {
 		h.Failf("query must have 2 dimensions, or 3 with a batch, but has sizes %v", h.q.Sizes())
@@ -106,8 +106,8 @@ func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 	}
 }
 
-// thirds returns those of a weight or a bias for queries, keys and values together.
-func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
+// splitThirds returns the parts of a weight or a bias for queries, keys and values.
+func (h *heads) splitThirds(t *tensor.Tensor) []*tensor.Tensor {
 	if t == nil {
 		return make([]*tensor.Tensor, 3)
 	}
@@ -121,8 +121,8 @@ func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
 	return parts
 }
 
-// project projects queries, keys and values.
-func (h *heads) project(weights, biases []*tensor.Tensor) {
+// projectInputs projects queries, keys and values.
+func (h *heads) projectInputs(weights, biases []*tensor.Tensor) {
 	for i, t := range []**tensor.Tensor{&h.q, &h.k, &h.v} {
 		if weights[i] == nil {
 			h.Failf("in_proj_weight is required, or with use_separate_proj_weight q_proj_weight, k_proj_weight and v_proj_weight")
@@ -131,9 +131,9 @@ func (h *heads) project(weights, biases []*tensor.Tensor) {
 	}
 }
 
-// masks converts masks to ones that are added to products, the attention mask with a dimension for heads. A mask that is known to be causal is
+// convertMasks converts masks to ones that are added to products, the attention mask with a dimension for heads. A mask that is known to be causal is
 // dropped.
-func (h *heads) masks() {
+func (h *heads) convertMasks() {
 	added := func(t *tensor.Tensor) *tensor.Tensor {
 		if t == nil || t.DType() != dtype.Bool {
 			return t
@@ -161,8 +161,8 @@ func (h *heads) masks() {
 	}
 }
 
-// extend puts the heads of all examples first, and adds keys and values: biases, and zeros.
-func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bool) {
+// extendKeys moves the heads of all batch elements to the first dimension, and appends biases and zeros to keys and values.
+func (h *heads) extendKeys(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bool) {
 	width, all := h.embed/h.count, h.examples*h.count
 	if (biasK == nil) != (biasV == nil) {
 		h.Failf("bias_k and bias_v must be passed together, or neither of them")
@@ -175,7 +175,7 @@ func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bo
 			more := h.Repeat(*t.bias, 1, h.examples, 1)
 			*t.of = h.Cat([]*tensor.Tensor{*t.of, more}, 0)
 		}
-		h.pad()
+		h.padMasks()
 	}
 	split := func(t *tensor.Tensor) *tensor.Tensor {
 		return h.ReorderDims(h.AsShape(t, t.Sizes()[0], all, width), 1, 0, 2)
@@ -196,13 +196,13 @@ func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bo
 		for _, t := range []**tensor.Tensor{&h.k, &h.v} {
 			*t = h.Cat([]*tensor.Tensor{*t, h.ZerosBeside(*t, (*t).DType(), all, 1, width)}, 1)
 		}
-		h.pad()
+		h.padMasks()
 	}
 	h.keys = h.k.Sizes()[1]
 }
 
-// pad has masks for one key more, which all queries have a weight for.
-func (h *heads) pad() {
+// padMasks extends the masks by one key, which is visible to all queries.
+func (h *heads) padMasks() {
 	for _, t := range []**tensor.Tensor{&h.mask, &h.padding} {
 		if *t != nil {
 			*t = h.ConstantPadNd(*t, []int64{0, 1}, dtype.IntScalar(0))
@@ -210,8 +210,8 @@ func (h *heads) pad() {
 	}
 }
 
-// joinMasks adds the mask of keys to that of pairs.
-func (h *heads) joinMasks() {
+// addMasks adds the key padding mask to the attention mask.
+func (h *heads) addMasks() {
 	if h.padding == nil {
 		return
 	}
@@ -228,16 +228,16 @@ func (h *heads) joinMasks() {
 	}
 }
 
-// weighing returns the weights of all heads.
-func (h *heads) weighing(dropout float64) *tensor.Tensor {
+// computeWeights returns the attention weights of all heads.
+func (h *heads) computeWeights(dropout float64) *tensor.Tensor {
 	scaled := h.Mul(h.q, h.FloatNumber(math.Sqrt(1/float64(h.embed/max(h.count, 1)))))
-	turned := h.ReorderDims(h.k, 0, 2, 1)
+	transposed := h.ReorderDims(h.k, 0, 2, 1)
 	var scores *tensor.Tensor
 	if h.mask != nil {
 		one := dtype.IntScalar(1)
-		scores = h.BaddbmmWith(h.mask, scaled, turned, one, one)
+		scores = h.BaddbmmWith(h.mask, scaled, transposed, one, one)
 	} else {
-		scores = h.Bmm(scaled, turned)
+		scores = h.Bmm(scaled, transposed)
 	}
 	weights := h.Softmax(scores, -1, dtype.None)
 	if dropout == 0 {
@@ -246,8 +246,8 @@ func (h *heads) weighing(dropout float64) *tensor.Tensor {
 	return h.Dropout(weights, dropout, true)
 }
 
-// attend returns the results of all heads, without their weights.
-func (h *heads) attend(dropout float64) *tensor.Tensor {
+// attendHeads returns the results of all heads, without their weights.
+func (h *heads) attendHeads(dropout float64) *tensor.Tensor {
 	apart := func(t *tensor.Tensor) *tensor.Tensor {
 		return h.AsShape(t, h.examples, h.count, t.Sizes()[1], t.Sizes()[2])
 	}
@@ -260,6 +260,6 @@ func (h *heads) attend(dropout float64) *tensor.Tensor {
 		mask = apart(mask)
 	}
 	q, k, v := apart(h.q), apart(h.k), apart(h.v)
-	made := h.NnScaledDotProductAttention(q, k, v, mask, dropout, h.causal)
-	return h.AsShape(made, h.examples*h.count, h.rows, h.embed/max(h.count, 1))
+	result := h.NnScaledDotProductAttention(q, k, v, mask, dropout, h.causal)
+	return h.AsShape(result, h.examples*h.count, h.rows, h.embed/max(h.count, 1))
 }

@@ -40,10 +40,10 @@ func TestCompositeOperatorsCallOpsOfADispatchKey(t *testing.T) {
 	var c dispatch.Context
 	x := matrix(t, dtype.Float32, 2, 2)
 	x.SetKeys(marked, nil)
-	turned, err := c.Fliplr(x)
+	transposed, err := c.Fliplr(x)
 	require.NoError(t, err)
-	defer turned.Release()
-	assert.Equal(t, marked, turned.Keys())
+	defer transposed.Release()
+	assert.Equal(t, marked, transposed.Keys())
 
 	for name, call := range map[string]func() (*tensor.Tensor, error){
 		"narrow": func() (*tensor.Tensor, error) { return c.Diff(nil, x, 1, 0, nil, nil) },

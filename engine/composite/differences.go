@@ -83,25 +83,25 @@ func concatPresent(b *build.Builder, dim int, parts ...*tensor.Tensor) *tensor.T
 
 // Trapezoid integrates y along dim by the trapezoidal rule with spacing dx.
 func Trapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
-	return trapezoid(c, "trapezoid", y, nil, dx, dim, false)
+	return integrateTrapezoid(c, "trapezoid", y, nil, dx, dim, false)
 }
 
 // TrapezoidX is Trapezoid at the points x.
 func TrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	return trapezoid(c, "trapezoid", y, x, dtype.IntScalar(1), dim, false)
+	return integrateTrapezoid(c, "trapezoid", y, x, dtype.IntScalar(1), dim, false)
 }
 
 // CumulativeTrapezoid returns the running integral of y along dim.
 func CumulativeTrapezoid(c dispatch.Context, y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Tensor, error) {
-	return trapezoid(c, "cumulative_trapezoid", y, nil, dx, dim, true)
+	return integrateTrapezoid(c, "cumulative_trapezoid", y, nil, dx, dim, true)
 }
 
 // CumulativeTrapezoidX is CumulativeTrapezoid at the points x.
 func CumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	return trapezoid(c, "cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
+	return integrateTrapezoid(c, "cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
 }
 
-func trapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (_ *tensor.Tensor, err error) {
+func integrateTrapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	at, err := shape.WrapDim(op, dim, y.Dim())
@@ -218,8 +218,8 @@ func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (_ 
 	left, right := b.Unbind(self, int64(at)), b.Unbind(other, int64(at))
 	d, err := c.ResultType(self, other)
 	b.Check(err)
-	made := b.EmptyBeside(self, d, sizes...)
-	parts := b.Unbind(made, int64(at))
+	result := b.EmptyBeside(self, d, sizes...)
+	parts := b.Unbind(result, int64(at))
 	for i, part := range parts {
 		j, k := (i+1)%3, (i+2)%3
 		less := b.Mul(left[k], right[j])
@@ -227,7 +227,7 @@ func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (_ 
 		b.CheckWritten(c.Sub(part, part, less, dtype.IntScalar(1)))
 		b.Drop(less)
 	}
-	return build.WriteResult(b, out, made)
+	return build.WriteResult(b, out, result)
 }
 
 // Trace returns the sum of a matrix's diagonal.

@@ -20,8 +20,8 @@ type dropping struct {
 	channels, alpha bool
 }
 
-// drop returns self itself where nothing is left out.
-func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (_ *tensor.Tensor, err error) {
+// applyDropout applies dropout to self, with one random factor for each element, or for each channel if k.channels is set.
+func (k dropping) applyDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (_ *tensor.Tensor, err error) {
 	if !(p >= 0 && p <= 1) {
 		wrong := status.Valuef
 		if math.IsNaN(p) {
@@ -74,22 +74,22 @@ func (k dropping) drop(c dispatch.Context, out, self *tensor.Tensor, p float64, 
 
 // Dropout leaves elements out, and scales the others up.
 func Dropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "dropout"}.drop(c, out, self, p, train, g)
+	return dropping{op: "dropout"}.applyDropout(c, out, self, p, train, g)
 }
 
 // FeatureDropout leaves channels out, and scales the others up.
 func FeatureDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "feature_dropout", channels: true}.drop(c, out, self, p, train, g)
+	return dropping{op: "feature_dropout", channels: true}.applyDropout(c, out, self, p, train, g)
 }
 
 // AlphaDropout puts the least value of selu in the place of elements.
 func AlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "alpha_dropout", alpha: true}.drop(c, out, self, p, train, g)
+	return dropping{op: "alpha_dropout", alpha: true}.applyDropout(c, out, self, p, train, g)
 }
 
 // FeatureAlphaDropout puts the least value of selu in the place of channels.
 func FeatureAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "feature_alpha_dropout", channels: true, alpha: true}.drop(c, out, self, p, train, g)
+	return dropping{op: "feature_alpha_dropout", channels: true, alpha: true}.applyDropout(c, out, self, p, train, g)
 }
 
 // NnDropout1d leaves channels of sequences out.
@@ -98,28 +98,28 @@ func NnDropout1d(c dispatch.Context, out, self *tensor.Tensor, p float64, traini
 	if n := self.Dim(); n != 2 && n != 3 {
 		return nil, status.Runtimef("%s: Expected 2D or 3D input, but received a %dD input of sizes %v", op, n, self.Sizes())
 	}
-	return dropImage(c, op, out, self, p, training, self.Dim() == 2, g)
+	return dropChannels(c, op, out, self, p, training, self.Dim() == 2, g)
 }
 
 // NnDropout2d leaves channels of images out.
 func NnDropout2d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropImage(c, "nn_dropout2d", out, self, p, training, false, g)
+	return dropChannels(c, "nn_dropout2d", out, self, p, training, false, g)
 }
 
 // NnDropout3d leaves channels of volumes out.
 func NnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropImage(c, "nn_dropout3d", out, self, p, training, self.Dim() != 5, g)
+	return dropChannels(c, "nn_dropout3d", out, self, p, training, self.Dim() != 5, g)
 }
 
-// dropImage leaves channels out of one example or of several.
-func dropImage(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (_ *tensor.Tensor, err error) {
+// dropChannels applies dropout to whole channels of self, with or without a batch dimension.
+func dropChannels(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (_ *tensor.Tensor, err error) {
 	k := dropping{op: op, channels: true}
 	if !single || !training || p == 0 {
-		return k.drop(c, out, self, p, training, g)
+		return k.applyDropout(c, out, self, p, training, g)
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
 	batch := b.Unsqueeze(self, 0)
-	dropped := b.Track(k.drop(c, nil, batch, p, training, g))
+	dropped := b.Track(k.applyDropout(c, nil, batch, p, training, g))
 	return build.WriteResult(b, out, b.SqueezeDim(dropped, 0))
 }

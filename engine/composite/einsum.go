@@ -14,8 +14,8 @@ import (
 // ellipsis represents "..." in a parsed subscript.
 const ellipsis = '.'
 
-// subscript reads the letters of one operand or of the output; spaces are skipped.
-func subscript(text string) ([]rune, error) {
+// parseSubscript reads the letters of one operand or of the output; spaces are skipped.
+func parseSubscript(text string) ([]rune, error) {
 	var labels []rune
 	seen := false
 	for i := 0; i < len(text); i++ {
@@ -52,7 +52,7 @@ func parseEquation(text string, operands int) (*equation, error) {
 	e := &equation{}
 	counts := map[rune]int{}
 	for _, p := range parts {
-		labels, err := subscript(p)
+		labels, err := parseSubscript(p)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func parseEquation(text string, operands int) (*equation, error) {
 		}
 		return e, nil
 	}
-	output, err := subscript(right)
+	output, err := parseSubscript(right)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ type layout struct {
 	total int
 }
 
-func (e *equation) layout(operands []*tensor.Tensor) (*layout, error) {
+func (e *equation) newLayout(operands []*tensor.Tensor) (*layout, error) {
 	l := &layout{at: map[rune]int{}}
 	for i, labels := range e.inputs {
 		named := len(labels)
@@ -138,8 +138,8 @@ func (e *equation) layout(operands []*tensor.Tensor) (*layout, error) {
 	return l, nil
 }
 
-// label returns the label at a position outside of the ellipsis.
-func (l *layout) label(position int) rune {
+// labelAt returns the label at a position outside of the ellipsis.
+func (l *layout) labelAt(position int) rune {
 	for label, at := range l.at {
 		if at == position && label != ellipsis {
 			return label
@@ -154,16 +154,16 @@ type factor struct {
 	at []int
 }
 
-// size returns the factor's size at a position, 1 if it lacks the dimension.
-func (f factor) size(position int) int64 {
+// sizeAt returns the factor's size at a position, 1 if it lacks the dimension.
+func (f factor) sizeAt(position int) int64 {
 	if d, found := slices.BinarySearch(f.at, position); found {
 		return f.t.Sizes()[d]
 	}
 	return 1
 }
 
-// positions returns those of every dimension of a tensor of n dimensions.
-func (l *layout) positions(labels []rune, n int) (at []int) {
+// findPositions returns the position of each dimension of a tensor of n dimensions.
+func (l *layout) findPositions(labels []rune, n int) (at []int) {
 	covered := n - len(labels) + 1
 	for _, label := range labels {
 		first, n := l.at[label], 1
@@ -177,8 +177,8 @@ func (l *layout) positions(labels []rune, n int) (at []int) {
 	return at
 }
 
-// names returns the names of the output, taken from the operands' dimensions at its positions. Dimensions that are summed over may have any name.
-func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error) {
+// outputNames returns the names of the output, taken from the operands' dimensions at its positions. Dimensions that are summed over may have any name.
+func (e *equation) outputNames(l *layout, operands []*tensor.Tensor) ([]string, error) {
 	var names []string
 	for i, t := range operands {
 		if t.Names() == nil {
@@ -187,12 +187,12 @@ func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error)
 		if names == nil {
 			names = make([]string, l.kept)
 		}
-		for d, p := range l.positions(e.inputs[i], t.Dim()) {
+		for d, p := range l.findPositions(e.inputs[i], t.Dim()) {
 			name := t.Names()[d]
 			switch {
 			case p >= l.kept || name == "":
 			case names[p] != "" && names[p] != name:
-				return nil, status.Runtimef("einsum: subscript %q is dim '%s' of one operand and dim '%s' of another; rename() one of them", string(l.label(p)), names[p], name)
+				return nil, status.Runtimef("einsum: subscript %q is dim '%s' of one operand and dim '%s' of another; rename() one of them", string(l.labelAt(p)), names[p], name)
 			default:
 				names[p] = name
 			}
@@ -206,7 +206,7 @@ func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error)
 
 // arrangeOperand creates the factor of operand i: repeated labels become diagonals, and dimensions are permuted to the layout's order.
 func arrangeOperand(b *build.Builder, l *layout, i int, labels []rune, t *tensor.Tensor) factor {
-	at := l.positions(labels, t.Dim())
+	at := l.findPositions(labels, t.Dim())
 	for d := 0; d < len(at); d++ {
 		p := at[d]
 		first := slices.Index(at, p)
@@ -214,7 +214,7 @@ func arrangeOperand(b *build.Builder, l *layout, i int, labels []rune, t *tensor
 			continue
 		}
 		if expected, size := t.Sizes()[first], t.Sizes()[d]; expected != size {
-			b.Check(status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.label(p)), i, size, expected))
+			b.Check(status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.labelAt(p)), i, size, expected))
 			break
 		}
 		// The diagonal is the last dimension in place of the two.
@@ -245,11 +245,11 @@ func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (_ *tens
 	if err != nil {
 		return nil, err
 	}
-	l, err := e.layout(operands)
+	l, err := e.newLayout(operands)
 	if err != nil {
 		return nil, err
 	}
-	names, err := e.names(l, operands)
+	names, err := e.outputNames(l, operands)
 	if err != nil {
 		return nil, err
 	}
@@ -263,15 +263,15 @@ func Einsum(c dispatch.Context, text string, operands []*tensor.Tensor) (_ *tens
 		return nil, err
 	}
 	wide, d := widenFactors(b, l, factors)
-	made := castFromCompute(b, insertUnitDims(b, contractAll(b, l, wide), l.kept), d)
-	if slices.Contains(operands, made) { // of which the result is only a view
-		order := make([]int64, made.Dim())
+	result := castFromCompute(b, insertUnitDims(b, contractAll(b, l, wide), l.kept), d)
+	if slices.Contains(operands, result) { // of which the result is only a view
+		order := make([]int64, result.Dim())
 		for d := range order {
 			order[d] = int64(d)
 		}
-		made = b.Permute(made, order...)
+		result = b.Permute(result, order...)
 	}
-	r, err := build.WriteResult(b, nil, made)
+	r, err := build.WriteResult(b, nil, result)
 	if err == nil && names != nil {
 		r.SetNames(names)
 	}
@@ -286,7 +286,7 @@ func widenFactors(b *build.Builder, l *layout, factors []factor) ([]factor, dtyp
 	}
 	steps := len(factors) - 1
 	for p := l.kept; p < l.total; p++ {
-		apart := func(f factor) bool { return f.size(p) != 1 }
+		apart := func(f factor) bool { return f.sizeAt(p) != 1 }
 		if i := slices.IndexFunc(factors, apart); i >= 0 && !slices.ContainsFunc(factors[i+1:], apart) {
 			steps++ // a sum before the product
 		}
@@ -301,8 +301,8 @@ func widenFactors(b *build.Builder, l *layout, factors []factor) ([]factor, dtyp
 	return wide, d
 }
 
-// pairs lists the factors to multiply next, by number; a product has the next number.
-func pairs(l *layout, factors []factor) [][2]int {
+// planPairs lists the pairs of factors in the order of their multiplication. A product gets the next free number.
+func planPairs(l *layout, factors []factor) [][2]int {
 	p := &plan{sizes: make([]float64, l.total), uses: make([]int, l.total)}
 	for at := range l.total {
 		p.sizes[at] = 1
@@ -321,7 +321,7 @@ func pairs(l *layout, factors []factor) [][2]int {
 		}
 		p.factors = append(p.factors, at)
 	}
-	return p.greedy()
+	return p.planGreedily()
 }
 
 // contractAll multiplies factors, pair by pair, and sums on the way over the positions that the result lacks.
@@ -343,7 +343,7 @@ func contractAll(b *build.Builder, l *layout, factors []factor) factor {
 		}
 	}
 	factors[0] = sumPositions(b, factors[0], alone, dtype.None)
-	for _, pair := range pairs(l, factors) {
+	for _, pair := range planPairs(l, factors) {
 		f, g := factors[pair[0]], factors[pair[1]]
 		for _, p := range slices.Concat(f.at, g.at) {
 			uses[p]--
@@ -354,16 +354,16 @@ func contractAll(b *build.Builder, l *layout, factors []factor) factor {
 				sum = append(sum, p)
 			}
 		}
-		var made factor
+		var result factor
 		if len(sum) == 0 {
-			made = multiplyElementwise(b, f, g, l.total)
+			result = multiplyElementwise(b, f, g, l.total)
 		} else {
-			made = contractPair(b, f, g, sum, l.total)
+			result = contractPair(b, f, g, sum, l.total)
 		}
-		for _, p := range made.at {
+		for _, p := range result.at {
 			uses[p]++
 		}
-		factors = append(factors, made)
+		factors = append(factors, result)
 	}
 	return factors[len(factors)-1]
 }
@@ -373,7 +373,7 @@ func (l *layout) checkSizes(factors []factor) error {
 	for p := range l.total {
 		size := int64(1)
 		for i, f := range factors {
-			switch s := f.size(p); {
+			switch s := f.sizeAt(p); {
 			case s == 1 || s == size:
 			case size == 1:
 				size = s
@@ -409,7 +409,7 @@ func insertUnitDims(b *build.Builder, f factor, n int) *tensor.Tensor {
 	}
 	sizes := make([]int64, n)
 	for p := range sizes {
-		sizes[p] = f.size(p)
+		sizes[p] = f.sizeAt(p)
 	}
 	return b.AsShape(f.t, sizes...)
 }
@@ -430,16 +430,16 @@ func contractPair(b *build.Builder, f, g factor, sum []int, total int) factor {
 	var aloneA, aloneB []int
 	for _, p := range sum {
 		switch {
-		case g.size(p) == 1 && f.size(p) != 1:
+		case g.sizeAt(p) == 1 && f.sizeAt(p) != 1:
 			aloneA = append(aloneA, p)
-		case f.size(p) == 1 && g.size(p) != 1:
+		case f.sizeAt(p) == 1 && g.sizeAt(p) != 1:
 			aloneB = append(aloneB, p)
 		}
 	}
 	f, g = sumPositions(b, f, aloneA, f.t.DType()), sumPositions(b, g, aloneB, g.t.DType())
 	var both, left, inner, right []int
 	for p := range total {
-		switch inA, inB := f.size(p) != 1, g.size(p) != 1; {
+		switch inA, inB := f.sizeAt(p) != 1, g.sizeAt(p) != 1; {
 		case inA && inB && slices.Contains(sum, p):
 			inner = append(inner, p)
 		case inA && inB:
@@ -454,7 +454,7 @@ func contractPair(b *build.Builder, f, g factor, sum []int, total int) factor {
 		f := sumPositions(b, multiplyElementwise(b, f, g, total), inner, f.t.DType())
 		sizes := make([]int64, len(both))
 		for i, p := range both {
-			sizes[i] = f.size(p)
+			sizes[i] = f.sizeAt(p)
 		}
 		return factor{b.AsShape(f.t, sizes...), both}
 	}
@@ -462,8 +462,8 @@ func contractPair(b *build.Builder, f, g factor, sum []int, total int) factor {
 	at := slices.Concat(both, left, right)
 	sizes := make([]int64, len(at))
 	for i, p := range at {
-		if sizes[i] = f.size(p); sizes[i] == 1 {
-			sizes[i] = g.size(p)
+		if sizes[i] = f.sizeAt(p); sizes[i] == 1 {
+			sizes[i] = g.sizeAt(p)
 		}
 	}
 	return sortDims(b, factor{b.AsShape(product, sizes...), at})
@@ -473,13 +473,13 @@ func contractPair(b *build.Builder, f, g factor, sum []int, total int) factor {
 func prefersElementwiseProduct(b *build.Builder, f, g factor, sum []int) bool {
 	length, adjacent := int64(1), true
 	for _, p := range sum {
-		length *= f.size(p)
+		length *= f.sizeAt(p)
 	}
 	for _, f := range []factor{f, g} {
 		d, _ := slices.BinarySearch(f.at, sum[len(sum)-1])
 		adjacent = adjacent && f.t.Strides()[d] == 1
 	}
-	return f.t.DType() == g.t.DType() && productsFirst(f.t.DType(), f.t.Numel(), length, adjacent)
+	return f.t.DType() == g.t.DType() && isElementwiseProductFaster(f.t.DType(), f.t.Numel(), length, adjacent)
 }
 
 // reshapeToBatch is f with three dimensions, each of which joins the positions of a group; at all others f has size 1.
@@ -488,7 +488,7 @@ func reshapeToBatch(b *build.Builder, f factor, groups ...[]int) *tensor.Tensor 
 	for i, group := range groups {
 		sizes[i] = 1
 		for _, p := range group {
-			sizes[i] *= f.size(p)
+			sizes[i] *= f.sizeAt(p)
 		}
 	}
 	positions := slices.Concat(groups...)

@@ -47,20 +47,20 @@ type plan struct {
 	order   [][2]int
 }
 
-func (p *plan) greedy() [][2]int {
+func (p *plan) planGreedily() [][2]int {
 	same := map[string]int{}
 	for i := 0; i < len(p.factors); i++ { // grows
-		key := string(runes(p.factors[i]))
+		key := string(toRunes(p.factors[i]))
 		if j, found := same[key]; found {
 			delete(same, key)
-			p.join(j, i)
+			p.joinPair(j, i)
 		} else {
 			same[key] = i
 		}
 	}
 	var left choices
 	for i := range p.factors {
-		left = p.beside(left, i)
+		left = p.addCandidates(left, i)
 	}
 	heap.Init(&left)
 	for len(left) > 0 {
@@ -68,70 +68,70 @@ func (p *plan) greedy() [][2]int {
 		if p.factors[c.left] == nil || p.factors[c.right] == nil {
 			continue
 		}
-		made := p.join(c.left, c.right)
-		for _, more := range p.beside(nil, made) {
+		result := p.joinPair(c.left, c.right)
+		for _, more := range p.addCandidates(nil, result) {
 			heap.Push(&left, more)
 		}
 	}
 	var rest choices
 	for i, f := range p.factors {
 		if f != nil {
-			rest = append(rest, choice{left: i, cost: p.size(f)})
+			rest = append(rest, choice{left: i, cost: p.countElements(f)})
 		}
 	}
 	heap.Init(&rest)
 	for len(rest) > 1 {
 		a, b := heap.Pop(&rest).(choice).left, heap.Pop(&rest).(choice).left
-		made := p.join(min(a, b), max(a, b))
-		heap.Push(&rest, choice{left: made, cost: p.size(p.factors[made])})
+		result := p.joinPair(min(a, b), max(a, b))
+		heap.Push(&rest, choice{left: result, cost: p.countElements(p.factors[result])})
 	}
 	return p.order
 }
 
-// runes returns a list that can be the key of a map.
-func runes(list []int) []rune {
-	made := make([]rune, len(list))
+// toRunes converts list to runes, which converted to a string are the key of a map.
+func toRunes(list []int) []rune {
+	result := make([]rune, len(list))
 	for i, v := range list {
-		made[i] = rune(v)
+		result[i] = rune(v)
 	}
-	return made
+	return result
 }
 
-// join puts a product in the place of two factors.
-func (p *plan) join(a, b int) int {
-	made := p.product(p.factors[a], p.factors[b])
+// joinPair replaces two factors by their product and returns its number.
+func (p *plan) joinPair(a, b int) int {
+	result := p.productPositions(p.factors[a], p.factors[b])
 	for _, at := range slices.Concat(p.factors[a], p.factors[b]) {
 		p.uses[at]--
 	}
-	for _, at := range made {
+	for _, at := range result {
 		p.uses[at]++
 	}
 	p.factors[a], p.factors[b] = nil, nil
-	p.factors = append(p.factors, made)
+	p.factors = append(p.factors, result)
 	p.order = append(p.order, [2]int{a, b})
 	return len(p.factors) - 1
 }
 
-// product returns the positions of a product: those that others or the result have too.
-func (p *plan) product(a, b []int) []int {
-	made := []int{}
+// productPositions returns the positions of a product: those that others or the result have too.
+func (p *plan) productPositions(a, b []int) []int {
+	result := []int{}
 	for _, list := range [][]int{a, b} {
 		for _, at := range list {
 			inner := 1
 			if slices.Contains(a, at) && slices.Contains(b, at) {
 				inner = 2
 			}
-			if p.uses[at] > inner && !slices.Contains(made, at) {
-				made = append(made, at)
+			if p.uses[at] > inner && !slices.Contains(result, at) {
+				result = append(result, at)
 			}
 		}
 	}
-	slices.Sort(made)
-	return made
+	slices.Sort(result)
+	return result
 }
 
-// size returns the number of elements.
-func (p *plan) size(f []int) float64 {
+// countElements returns the number of elements.
+func (p *plan) countElements(f []int) float64 {
 	n := 1.0
 	for _, at := range f {
 		n *= p.sizes[at]
@@ -139,9 +139,9 @@ func (p *plan) size(f []int) float64 {
 	return n
 }
 
-// work returns the number of multiplications of a product.
-func (p *plan) work(a, b []int) float64 {
-	n := p.size(a)
+// countMultiplications returns the number of multiplications of a product.
+func (p *plan) countMultiplications(a, b []int) float64 {
+	n := p.countElements(a)
 	for _, at := range b {
 		if !slices.Contains(a, at) {
 			n *= p.sizes[at]
@@ -150,16 +150,16 @@ func (p *plan) work(a, b []int) float64 {
 	return n
 }
 
-// beside adds the products of factor i with earlier factors that share a position.
-func (p *plan) beside(list choices, i int) choices {
+// addCandidates adds the products of factor i with earlier factors that share a position.
+func (p *plan) addCandidates(list choices, i int) choices {
 	f := p.factors[i]
 	if f == nil {
 		return list
 	}
 	for j, other := range p.factors[:i] {
 		if slices.ContainsFunc(other, func(at int) bool { return slices.Contains(f, at) }) {
-			cost := p.size(p.product(other, f)) - p.size(other) - p.size(f)
-			list = append(list, choice{j, i, cost, p.work(other, f)})
+			cost := p.countElements(p.productPositions(other, f)) - p.countElements(other) - p.countElements(f)
+			list = append(list, choice{j, i, cost, p.countMultiplications(other, f)})
 		}
 	}
 	return list

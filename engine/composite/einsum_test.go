@@ -10,8 +10,8 @@ import (
 // work is the number of multiplications of an order of products.
 func work(p *plan, order [][2]int) (total float64) {
 	for _, pair := range order {
-		total += p.work(p.factors[pair[0]], p.factors[pair[1]])
-		p.join(pair[0], pair[1])
+		total += p.countMultiplications(p.factors[pair[0]], p.factors[pair[1]])
+		p.joinPair(pair[0], pair[1])
 	}
 	return total
 }
@@ -44,7 +44,7 @@ func TestEinsumTakesTheCheapOrder(t *testing.T) {
 		{"nothing in common", 3, []float64{1000, 2, 3}, [][]int{{0}, {1}, {2}}, 6006},
 		{"one", 1, []float64{5}, [][]int{{0}}, 0},
 	} {
-		order := planned(c.kept, c.sizes, slices.Clone(c.parts)...).greedy()
+		order := planned(c.kept, c.sizes, slices.Clone(c.parts)...).planGreedily()
 		assert.Len(t, order, len(c.parts)-1, c.name)
 		assert.LessOrEqual(t, work(planned(c.kept, c.sizes, slices.Clone(c.parts)...), order), c.most, c.name)
 	}

@@ -22,8 +22,8 @@ type bags struct {
 	each                          int64 // indices in each bag, or 0 if bags differ
 }
 
-// bagged returns an error for invalid arguments of embedding_bag.
-func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int64, last bool) {
+// checkArguments returns an error for invalid arguments of embedding_bag.
+func (b *bags) checkArguments(weight, indices, offsets, values *tensor.Tensor, mode int64, last bool) {
 	switch {
 	case weight.Dim() != 2:
 		b.Failf("weight must be a matrix, but has sizes %v", weight.Sizes())
@@ -40,8 +40,8 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 	case last && offsets.Numel() == 0:
 		b.Failf("offsets must not be empty with include_last_offset")
 	}
-	b.Check(rowIndices(b.Op, "indices", indices))
-	b.Check(rowIndices(b.Op, "offsets", offsets))
+	b.Check(checkRowIndices(b.Op, "indices", indices))
+	b.Check(checkRowIndices(b.Op, "offsets", offsets))
 	for i, t := range []*tensor.Tensor{indices, offsets, values} {
 		if t != nil && t.Device() != weight.Device() {
 			b.Failf("%s must be on the device of weight, %v, but on %v", []string{"indices", "offsets", "per_sample_weights"}[i], weight.Device(), t.Device())
@@ -52,14 +52,14 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 		d = dtype.Int32
 	}
 	b.weight, b.indices, b.values, b.crow = weight, b.CastTo(indices, d), values, b.CastTo(offsets, d)
-	b.ends(last)
-	b.inside()
+	b.closeOffsets(last)
+	b.checkValues()
 }
 
-// inside returns an error for offsets that fall, and indices that name no row.
-func (b *bags) inside() {
+// checkValues returns an error for decreasing offsets and for indices out of range.
+func (b *bags) checkValues() {
 	if b.number > 0 {
-		widths := b.widths()
+		widths := b.countIndices()
 		least, most, known := readRange(b.Builder, widths)
 		if known && least < 0 {
 			place := b.Argmin(widths, ops.NoInt, false)
@@ -80,8 +80,8 @@ func (b *bags) inside() {
 	}
 }
 
-// widths returns how many indices each bag has.
-func (b *bags) widths() *tensor.Tensor {
+// countIndices returns the number of indices in each bag.
+func (b *bags) countIndices() *tensor.Tensor {
 	return b.Sub(b.Narrow(b.crow, 0, 1, b.number), b.Narrow(b.crow, 0, 0, b.number))
 }
 
@@ -96,8 +96,9 @@ func readRange(b *build.Builder, t *tensor.Tensor) (least, most int64, known boo
 	return first.I, last.I, known
 }
 
-// ends has crow end with the end of the last bag, and rejects offsets that do not begin with 0 or end beyond the indices.
-func (b *bags) ends(last bool) {
+// closeOffsets appends the end of the last bag to crow. It returns an error for offsets that do not begin with 0 or that exceed the number
+// of indices.
+func (b *bags) closeOffsets(last bool) {
 	n := b.indices.Numel()
 	if b.crow.Numel() > 0 {
 		if first, known := b.ReadElement(b.Select(b.crow, 0, 0)); known && first.I != 0 {
@@ -108,7 +109,7 @@ func (b *bags) ends(last bool) {
 			b.Failf("offsets must be from 0 to %d, the number of indices, but the last one is %d", n, end.I)
 		}
 		if last && known {
-			b.first(end.I)
+			b.truncateIndices(end.I)
 		}
 	}
 	switch {
@@ -117,7 +118,7 @@ func (b *bags) ends(last bool) {
 		end := b.NewFullWith(b.crow, []int64{1}, dtype.IntScalar(n), b.crow.DType(), tensor.NoLayout, b.crow.Device())
 		if b.number == 0 { // no bag contains the indices
 			end = b.Mul(end, b.IntNumber(0))
-			b.first(0)
+			b.truncateIndices(0)
 		}
 		b.crow = b.Cat([]*tensor.Tensor{b.crow, end}, 0)
 	default:
@@ -125,8 +126,8 @@ func (b *bags) ends(last bool) {
 	}
 }
 
-// first keeps the first n indices; no bag contains the others.
-func (b *bags) first(n int64) {
+// truncateIndices keeps the first n indices; no bag contains the others.
+func (b *bags) truncateIndices(n int64) {
 	if n == b.indices.Numel() {
 		return
 	}
@@ -136,8 +137,8 @@ func (b *bags) first(n int64) {
 	}
 }
 
-// without leaves a row out.
-func (b *bags) without(padding int64) {
+// excludeRow removes the indices of the row `padding`.
+func (b *bags) excludeRow(padding int64) {
 	b.each = 0
 	mask := b.Ne(b.indices, b.IntNumber(padding))
 	if !backend.Known(mask) {
@@ -153,38 +154,39 @@ func (b *bags) without(padding int64) {
 	}
 }
 
-// upTo returns the integers from 0 to n - 1.
-func (b *bags) upTo(n int64, d dtype.DType) *tensor.Tensor {
+// rangeTo returns the integers from 0 to n - 1.
+func (b *bags) rangeTo(n int64, d dtype.DType) *tensor.Tensor {
 	return b.ArangeWith(dtype.IntScalar(n), d, tensor.NoLayout, b.crow.Device())
 }
 
-// owners returns the bags of n indices.
-func (b *bags) owners(n int64) *tensor.Tensor {
+// findBags returns the bag of each of n indices.
+func (b *bags) findBags(n int64) *tensor.Tensor {
 	if b.each > 0 {
-		return b.AsShape(b.Expand(b.Unsqueeze(b.upTo(b.number, b.crow.DType()), 1), b.number, b.each), n)
+		return b.AsShape(b.Expand(b.Unsqueeze(b.rangeTo(b.number, b.crow.DType()), 1), b.number, b.each), n)
 	}
-	places := b.upTo(n, b.crow.DType())
+	indices := b.rangeTo(n, b.crow.DType())
 	if b.number == 0 {
-		return places
+		return indices
 	}
 	ends := b.Narrow(b.crow, 0, 1, b.number)
-	return b.BucketizeWith(places, ends, b.crow.DType() == dtype.Int32, true)
+	return b.BucketizeWith(indices, ends, b.crow.DType() == dtype.Int32, true)
 }
 
-// sums returns those of the rows of bags.
-func (b *bags) sums(byFrequency, sparse bool) *tensor.Tensor {
+// sumRows returns the sums of the rows of each bag.
+func (b *bags) sumRows(byFrequency, sparse bool) *tensor.Tensor {
 	return b.NnBag(b.weight, b.crow, b.indices, b.values, byFrequency, sparse)
 }
 
-// firstOfEach returns, for each bag and column, the first of the largest of n elements, or of the NaN: positions among the n, of any value for an empty bag.
-func (b *bags) firstOfEach(elements *tensor.Tensor) *tensor.Tensor {
+// findFirstMaxima returns, for each bag and column, the position of the first maximum or NaN among n elements; any position for an empty
+// bag.
+func (b *bags) findFirstMaxima(elements *tensor.Tensor) *tensor.Tensor {
 	n, width := elements.Sizes()[0], elements.Sizes()[1]
 	if b.each > 0 && width > 0 {
 		bags := b.AsShape(elements, b.number, b.each, width)
 		_, at := b.MaxDim(bags, 1, false)
-		return b.Add(at, b.Mul(b.Unsqueeze(b.upTo(b.number, dtype.Int64), 1), b.IntNumber(b.each)))
+		return b.Add(at, b.Mul(b.Unsqueeze(b.rangeTo(b.number, dtype.Int64), 1), b.IntNumber(b.each)))
 	}
-	bag := b.CastTo(b.Unsqueeze(b.owners(n), 1), dtype.Int64)
+	bag := b.CastTo(b.Unsqueeze(b.findBags(n), 1), dtype.Int64)
 	bag = b.Expand(bag, n, width)
 	reduced := func(t *tensor.Tensor, by string) *tensor.Tensor {
 		to := b.ZerosBeside(t, t.DType(), b.number, width)
@@ -193,17 +195,17 @@ func (b *bags) firstOfEach(elements *tensor.Tensor) *tensor.Tensor {
 	most := reduced(elements, "amax")
 	most = b.Gather(most, 0, bag)
 	is := b.LogicalOr(b.Eq(elements, most), b.Ne(elements, elements))
-	return reduced(b.Where(is, b.Unsqueeze(b.upTo(n, dtype.Int64), 1), b.IntNumber(n-1)), "amin")
+	return reduced(b.Where(is, b.Unsqueeze(b.rangeTo(n, dtype.Int64), 1), b.IntNumber(n-1)), "amin")
 }
 
-// largest returns the rows that have the largest elements of bags, and these elements: 0 of an empty bag.
-func (b *bags) largest() (rows, elements *tensor.Tensor) {
+// findMaxima returns the rows of the maxima of each bag and column, and these maxima: 0 for an empty bag.
+func (b *bags) findMaxima() (rows, elements *tensor.Tensor) {
 	n, width := b.indices.Numel(), b.weight.Sizes()[1]
 	if n == 0 {
-		return b.ZerosBeside(b.crow, b.crow.DType(), b.number, width), b.sums(false, false)
+		return b.ZerosBeside(b.crow, b.crow.DType(), b.number, width), b.sumRows(false, false)
 	}
 	plain := b.Detach(b.weight)
-	first := b.firstOfEach(b.IndexSelect(plain, 0, b.indices))
+	first := b.findFirstMaxima(b.IndexSelect(plain, 0, b.indices))
 	empty := b.Unsqueeze(isZero(b.Builder, b.counts), 1)
 	at := b.Take(b.indices, first)
 	at = b.Where(empty, b.IntNumber(0), at)
@@ -215,8 +217,8 @@ func (b *bags) largest() (rows, elements *tensor.Tensor) {
 // isZero returns a mask of the elements of t that are 0.
 func isZero(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return b.Eq(t, b.IntNumber(0)) }
 
-// paddingOf returns the row to ignore, or -1 for none.
-func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
+// resolvePadding returns the row to ignore, or -1 for none.
+func (b *bags) resolvePadding(weight *tensor.Tensor, padding ops.Int) int64 {
 	if padding.IsNone() {
 		return -1
 	}
@@ -234,27 +236,27 @@ func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
 func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
 	b := &bags{Builder: build.New(c, "embedding_bag")}
 	defer b.Close(&err)
-	b.bagged(weight, indices, offsets, values, mode, last)
-	left := b.paddingOf(weight, padding)
+	b.checkArguments(weight, indices, offsets, values, mode, last)
+	left := b.resolvePadding(weight, padding)
 	var owners, sizes, rows *tensor.Tensor
 	if mode == 0 && left < 0 && weight.DType() != dtype.Float64 { // as PyTorch, which needs no more
 		owners = b.ZerosBeside(b.crow, b.crow.DType(), 0)
 	} else {
-		owners = b.owners(b.indices.Numel())
+		owners = b.findBags(b.indices.Numel())
 	}
 	if left >= 0 {
-		b.without(left)
+		b.excludeRow(left)
 	}
-	b.counts = b.widths()
+	b.counts = b.countIndices()
 	switch mode {
 	case 0:
-		output = b.sums(byFrequency, sparse)
+		output = b.sumRows(byFrequency, sparse)
 		sizes = b.ZerosBeside(b.crow, b.crow.DType(), offsets.Numel())
 	case 1:
 		counts := b.ClampMin(b.counts, b.IntNumber(1))
-		output, sizes = b.Div(b.sums(byFrequency, sparse), b.Unsqueeze(counts, 1)), b.counts
+		output, sizes = b.Div(b.sumRows(byFrequency, sparse), b.Unsqueeze(counts, 1)), b.counts
 	default:
-		rows, output = b.largest()
+		rows, output = b.findMaxima()
 		sizes = b.counts
 	}
 	if rows == nil {
@@ -293,7 +295,7 @@ func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, ma
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
-	b.Check(rowIndices(op, "indices", self))
+	b.Check(checkRowIndices(op, "indices", self))
 	if self.Dim() == 2 {
 		rows, width := self.Sizes()[0], self.Sizes()[1]
 		indices := b.ArangeWith(dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device())
@@ -305,8 +307,8 @@ func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, ma
 	}
 	if maxNorm != nil {
 		bags := &bags{Builder: b} // invalid arguments are rejected before rows change
-		bags.bagged(weight, self, offsets, values, int64(number), last)
-		bags.paddingOf(weight, padding)
+		bags.checkArguments(weight, self, offsets, values, int64(number), last)
+		bags.resolvePadding(weight, padding)
 		plain := b.Detach(weight)
 		b.EmbeddingRenorm(plain, self, *maxNorm, normType)
 	}
@@ -320,5 +322,5 @@ func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, ma
 // NnBag returns a product of a sparse matrix.
 func NnBag(c dispatch.Context, weight, crow, col, values *tensor.Tensor, _, _ bool) (*tensor.Tensor, error) {
 	t, err := c.CsrSpmm(crow, col, values, weight)
-	return only("embedding_bag", t, err)
+	return wrapError("embedding_bag", t, err)
 }

@@ -14,14 +14,14 @@ import (
 func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (_ *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
 	defer p.Close(&err)
-	p.expand()
-	images := p.batched(self)
-	if err := p.blocks(images.Sizes()[2:]); err != nil {
+	p.expandArguments()
+	images := p.addBatchDim(self)
+	if err := p.countBlocks(images.Sizes()[2:]); err != nil {
 		return nil, err
 	}
-	made := p.NnColumns(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation...)
-	made = p.AsShape(made, slices.Concat(made.Sizes()[:2], []int64{shape.Product(p.sizes)})...)
-	return build.WriteResult(p.Builder, nil, p.alone(self, made))
+	result := p.NnColumns(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation...)
+	result = p.AsShape(result, slices.Concat(result.Sizes()[:2], []int64{shape.Product(p.sizes)})...)
+	return build.WriteResult(p.Builder, nil, p.removeBatchDim(self, result))
 }
 
 // NnFold adds columns up to images.
@@ -29,7 +29,7 @@ func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, pa
 	const op = "nn_fold"
 	p := pooling{Builder: build.New(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
 	defer p.Close(&err)
-	p.expand()
+	p.expandArguments()
 	if len(sizes) == 1 {
 		sizes = slices.Repeat(sizes, 2)
 	}
@@ -40,7 +40,7 @@ func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, pa
 	if dim != 2 && dim != 3 || slices.Contains(self.Sizes()[dim-2:], 0) {
 		return nil, status.Runtimef("%s: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: %v", op, self.Sizes())
 	}
-	if err := p.blocks(sizes); err != nil {
+	if err := p.countBlocks(sizes); err != nil {
 		return nil, err
 	}
 	taps, blocks := shape.Times(p.kernel[0], p.kernel[1]), shape.Times(p.sizes[0], p.sizes[1])
@@ -56,15 +56,15 @@ func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, pa
 		columns = p.Unsqueeze(self, 0)
 	}
 	columns = p.AsShape(columns, slices.Concat(columns.Sizes()[:2], p.sizes)...)
-	made := p.NnFromColumns(columns, sizes, p.kernel, p.stride, p.padding, p.dilation...)
+	result := p.NnFromColumns(columns, sizes, p.kernel, p.stride, p.padding, p.dilation...)
 	if dim == 2 {
-		made = p.SqueezeDim(made, 0)
+		result = p.SqueezeDim(result, 0)
 	}
-	return build.WriteResult(p.Builder, nil, made)
+	return build.WriteResult(p.Builder, nil, result)
 }
 
-// blocks finds how many windows there are along each dimension.
-func (p *pooling) blocks(images []int64) error {
+// countBlocks returns an error unless there is at least one window along each dimension, and stores their numbers.
+func (p *pooling) countBlocks(images []int64) error {
 	p.sizes = make([]int64, p.n)
 	for i, size := range images {
 		const most = 1 << 60

@@ -23,8 +23,8 @@ type fourier struct {
 	forward   bool // of whose normalization the operator is: that of a forward transform
 }
 
-// oneDim is a call for one dimension.
-func oneDim(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
+// newFourier1D returns the checked arguments of a transform along one dimension.
+func newFourier1D(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
 	f := &fourier{Builder: build.New(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
 	if self.Dim() == 0 {
 		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dim)
@@ -35,19 +35,19 @@ func oneDim(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, 
 		}
 		f.sizes = []int64{int64(n)}
 	}
-	return f, f.arrange()
+	return f, f.resolveArguments()
 }
 
-// manyDims is a call for several dimensions.
-func manyDims(c dispatch.Context, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
+// newFourierND returns the checked arguments of a transform along several dimensions.
+func newFourierND(c dispatch.Context, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
 	f := &fourier{Builder: build.New(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
-	return f, f.arrange()
+	return f, f.resolveArguments()
 }
 
-// arrange resolves the dimensions and checks the arguments.
-func (f *fourier) arrange() error {
+// resolveArguments resolves the dimensions and checks the arguments.
+func (f *fourier) resolveArguments() error {
 	n := int64(f.self.Dim())
-	if err := ops.Transformable(f.Op, f.dtype()); err != nil {
+	if err := ops.Transformable(f.Op, f.computeDType()); err != nil {
 		return err
 	}
 	switch {
@@ -91,29 +91,29 @@ func (f *fourier) arrange() error {
 	return nil
 }
 
-// size returns how many numbers dimension i of dims has.
-func (f *fourier) size(i int) int64 {
+// signalSize returns the number of elements of dimension i of dims.
+func (f *fourier) signalSize(i int) int64 {
 	if f.sizes[i] != -1 {
 		return f.sizes[i]
 	}
 	return f.self.Sizes()[f.dims[i]]
 }
 
-// nonempty returns an error for transforms of length 0, and with some set also for those along no dimension.
-func (f *fourier) nonempty(some bool) error {
+// checkLengths returns an error for transforms of length 0, and with some set also for those along no dimension.
+func (f *fourier) checkLengths(some bool) error {
 	if some && len(f.dims) == 0 {
 		return status.Runtimef("%s: must transform at least one axis", f.Op)
 	}
 	for i := range f.dims {
-		if f.size(i) < 1 {
-			return status.Runtimef("%s: Invalid number of data points (%d) specified", f.Op, f.size(i))
+		if f.signalSize(i) < 1 {
+			return status.Runtimef("%s: Invalid number of data points (%d) specified", f.Op, f.signalSize(i))
 		}
 	}
 	return nil
 }
 
-// scale returns the normalization factor of a transform of `points` elements.
-func (f *fourier) scale(points float64) float64 {
+// normalizationFactor returns the normalization factor of a transform of `points` elements.
+func (f *fourier) normalizationFactor(points float64) float64 {
 	switch {
 	case f.norm == "ortho":
 		return 1 / math.Sqrt(points)
@@ -123,28 +123,28 @@ func (f *fourier) scale(points float64) float64 {
 	return 1
 }
 
-// points returns the number of summands of each result.
-func (f *fourier) points() float64 {
+// countPoints returns the number of points that a transform sums over.
+func (f *fourier) countPoints() float64 {
 	n := 1.0
 	for i := range f.dims {
-		n *= float64(f.size(i))
+		n *= float64(f.signalSize(i))
 	}
 	return n
 }
 
-// dtype returns that of self, the default dtype for integers and bool.
-func (f *fourier) dtype() dtype.DType {
+// computeDType returns the dtype of self, or the default dtype for integers and bool.
+func (f *fourier) computeDType() dtype.DType {
 	if d := f.self.DType(); d.Category() >= dtype.Floating {
 		return d
 	}
 	return dtype.Default()
 }
 
-// floating returns self in the dtype in which is computed.
-func (f *fourier) floating() *tensor.Tensor { return f.CastTo(f.self, f.dtype()) }
+// castSelf returns self in the compute dtype.
+func (f *fourier) castSelf() *tensor.Tensor { return f.CastTo(f.self, f.computeDType()) }
 
-// resized returns t with the sizes of dims cut off or filled up with zeros.
-func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+// resizeDims crops dims of t to sizes, or pads them with zeros.
+func (f *fourier) resizeDims(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	for i, d := range f.dims {
 		if t.Sizes()[d] > sizes[i] {
 			t = f.Narrow(t, int64(int(d)), 0, sizes[i])
@@ -160,17 +160,17 @@ func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return f.ConstantPadNd(t, pad, dtype.IntScalar(0))
 }
 
-// all returns the sizes of dims.
-func (f *fourier) all() []int64 {
+// listSizes returns the sizes of dims.
+func (f *fourier) listSizes() []int64 {
 	sizes := make([]int64, len(f.dims))
 	for i := range sizes {
-		sizes[i] = f.size(i)
+		sizes[i] = f.signalSize(i)
 	}
 	return sizes
 }
 
-// delivered hands t over, or writes it to out, which may be wider or narrower than the result.
-func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
+// writeResult returns t, or writes it to out, which may be wider or narrower than the result.
+func (f *fourier) writeResult(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if f.out != nil {
 		d := f.out.DType()
 		switch {
@@ -184,39 +184,39 @@ func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return build.WriteResult(f.Builder, f.out, t)
 }
 
-// complex transforms complex numbers, and real ones along several dimensions.
-func (f *fourier) complex() (_ *tensor.Tensor, err error) {
+// transformComplex transforms complex numbers, and real ones along several dimensions.
+func (f *fourier) transformComplex() (_ *tensor.Tensor, err error) {
 	defer f.Close(&err)
-	if err := f.nonempty(false); err != nil {
+	if err := f.checkLengths(false); err != nil {
 		return nil, err
 	}
-	t := f.floating()
+	t := f.castSelf()
 	t = f.CastTo(t, t.DType().ToComplex())
-	t = f.resized(t, f.all())
-	return f.delivered(f.FftC2c(t, f.dims, f.forward, f.scale(f.points())))
+	t = f.resizeDims(t, f.listSizes())
+	return f.writeResult(f.FftC2c(t, f.dims, f.forward, f.normalizationFactor(f.countPoints())))
 }
 
-// complexOrReal transforms along one dimension, real numbers at half the cost.
-func (f *fourier) complexOrReal() (*tensor.Tensor, error) {
+// transformAny transforms along one dimension. The transform of a real signal takes half the time.
+func (f *fourier) transformAny() (*tensor.Tensor, error) {
 	if f.self.DType().IsComplex() {
-		return f.complex()
+		return f.transformComplex()
 	}
-	return f.ofReal(false)
+	return f.transformReal(false)
 }
 
-// ofReal transforms real numbers; the transform back is the conjugate.
-func (f *fourier) ofReal(onesided bool) (_ *tensor.Tensor, err error) {
+// transformReal transforms real numbers; the transform back is the conjugate.
+func (f *fourier) transformReal(onesided bool) (_ *tensor.Tensor, err error) {
 	defer f.Close(&err)
 	if f.self.DType().IsComplex() {
 		return nil, status.Typef("%s: expects a real-valued input tensor, but got %v", f.Op, f.self.DType())
 	}
-	if err := f.nonempty(true); err != nil {
+	if err := f.checkLengths(true); err != nil {
 		return nil, err
 	}
-	t := f.resized(f.floating(), f.all())
-	scale := f.scale(f.points())
+	t := f.resizeDims(f.castSelf(), f.listSizes())
+	scale := f.normalizationFactor(f.countPoints())
 	if f.forward {
-		return f.delivered(f.FftR2c(t, f.dims, onesided, scale))
+		return f.writeResult(f.FftR2c(t, f.dims, onesided, scale))
 	}
 	last := len(f.dims) - 1
 	t = f.FftR2c(t, f.dims[last:], onesided, scale)
@@ -224,11 +224,11 @@ func (f *fourier) ofReal(onesided bool) (_ *tensor.Tensor, err error) {
 	if last > 0 {
 		t = f.FftC2c(t, f.dims[:last], false, 1)
 	}
-	return f.delivered(t)
+	return f.writeResult(t)
 }
 
-// toReal transforms half of Hermitian numbers to real ones.
-func (f *fourier) toReal() (_ *tensor.Tensor, err error) {
+// transformToReal computes the real signal of a Hermitian spectrum, of which one half is given.
+func (f *fourier) transformToReal() (_ *tensor.Tensor, err error) {
 	defer f.Close(&err)
 	if len(f.dims) == 0 {
 		return nil, status.Runtimef("%s: must transform at least one axis", f.Op)
@@ -242,20 +242,20 @@ func (f *fourier) toReal() (_ *tensor.Tensor, err error) {
 		return nil, status.Runtimef("%s: Invalid number of data points (%d) specified", f.Op, n)
 	}
 	f.sizes[last] = n
-	if err := f.nonempty(true); err != nil {
+	if err := f.checkLengths(true); err != nil {
 		return nil, err
 	}
-	scale := f.scale(f.points())
-	t := f.floating()
+	scale := f.normalizationFactor(f.countPoints())
+	t := f.castSelf()
 	t = f.CastTo(t, t.DType().ToComplex())
-	sizes := f.all()
+	sizes := f.listSizes()
 	sizes[last] = n/2 + 1
-	t = f.resized(t, sizes)
+	t = f.resizeDims(t, sizes)
 	if last > 0 {
 		t = f.FftC2c(t, f.dims[:last], f.forward, 1)
 	}
 	if f.forward {
 		t = f.Conj(t)
 	}
-	return f.delivered(f.FftC2r(t, f.dims[last], n, scale))
+	return f.writeResult(f.FftC2r(t, f.dims[last], n, scale))
 }

@@ -13,177 +13,177 @@ import (
 
 // FftFft transforms along dim.
 func FftFft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	f, err := oneDim(c, "fft.fft", out, self, n, dim, norm, true)
+	f, err := newFourier1D(c, "fft.fft", out, self, n, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.complexOrReal()
+	return f.transformAny()
 }
 
 // FftIfft transforms back along dim.
 func FftIfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	f, err := oneDim(c, "fft.ifft", out, self, n, dim, norm, false)
+	f, err := newFourier1D(c, "fft.ifft", out, self, n, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.complexOrReal()
+	return f.transformAny()
 }
 
 // FftRfft returns the first half of the transform of real numbers along dim.
 func FftRfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	f, err := oneDim(c, "fft.rfft", out, self, n, dim, norm, true)
+	f, err := newFourier1D(c, "fft.rfft", out, self, n, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.ofReal(true)
+	return f.transformReal(true)
 }
 
 // FftIrfft transforms half of Hermitian numbers back to real ones along dim.
 func FftIrfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	f, err := oneDim(c, "fft.irfft", out, self, n, dim, norm, false)
+	f, err := newFourier1D(c, "fft.irfft", out, self, n, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.toReal()
+	return f.transformToReal()
 }
 
 // FftHfft transforms half of Hermitian numbers to real ones along dim.
 func FftHfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	f, err := oneDim(c, "fft.hfft", out, self, n, dim, norm, true)
+	f, err := newFourier1D(c, "fft.hfft", out, self, n, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.toReal()
+	return f.transformToReal()
 }
 
 // FftIhfft returns the first half of the transform back of real numbers along dim.
 func FftIhfft(c dispatch.Context, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	f, err := oneDim(c, "fft.ihfft", out, self, n, dim, norm, false)
+	f, err := newFourier1D(c, "fft.ihfft", out, self, n, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.ofReal(true)
+	return f.transformReal(true)
 }
 
 // FftFft2 transforms along two dimensions.
 func FftFft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.fft2", out, self, size, dim, norm, true)
+	f, err := newFourierND(c, "fft.fft2", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.complex()
+	return f.transformComplex()
 }
 
 // FftFftn transforms along dimensions, all in their absence.
 func FftFftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.fftn", out, self, size, dim, norm, true)
+	f, err := newFourierND(c, "fft.fftn", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.complex()
+	return f.transformComplex()
 }
 
 // FftIfft2 transforms back along two dimensions.
 func FftIfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.ifft2", out, self, size, dim, norm, false)
+	f, err := newFourierND(c, "fft.ifft2", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.complex()
+	return f.transformComplex()
 }
 
 // FftIfftn transforms back along dimensions, all in their absence.
 func FftIfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.ifftn", out, self, size, dim, norm, false)
+	f, err := newFourierND(c, "fft.ifftn", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.complex()
+	return f.transformComplex()
 }
 
 // FftRfft2 returns the first half of the transform of real numbers along two dimensions.
 func FftRfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.rfft2", out, self, size, dim, norm, true)
+	f, err := newFourierND(c, "fft.rfft2", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.ofReal(true)
+	return f.transformReal(true)
 }
 
 // FftRfftn returns the first half of the transform of real numbers along dimensions, all in their absence.
 func FftRfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.rfftn", out, self, size, dim, norm, true)
+	f, err := newFourierND(c, "fft.rfftn", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.ofReal(true)
+	return f.transformReal(true)
 }
 
 // FftIrfft2 transforms half of Hermitian numbers back to real ones along two dimensions.
 func FftIrfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.irfft2", out, self, size, dim, norm, false)
+	f, err := newFourierND(c, "fft.irfft2", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.toReal()
+	return f.transformToReal()
 }
 
 // FftIrfftn transforms half of Hermitian numbers back to real ones along dimensions, all in their absence.
 func FftIrfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.irfftn", out, self, size, dim, norm, false)
+	f, err := newFourierND(c, "fft.irfftn", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.toReal()
+	return f.transformToReal()
 }
 
 // FftHfft2 transforms half of Hermitian numbers to real ones along two dimensions.
 func FftHfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.hfft2", out, self, size, dim, norm, true)
+	f, err := newFourierND(c, "fft.hfft2", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.toReal()
+	return f.transformToReal()
 }
 
 // FftHfftn transforms half of Hermitian numbers to real ones along dimensions, all in their absence.
 func FftHfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.hfftn", out, self, size, dim, norm, true)
+	f, err := newFourierND(c, "fft.hfftn", out, self, size, dim, norm, true)
 	if err != nil {
 		return nil, err
 	}
-	return f.toReal()
+	return f.transformToReal()
 }
 
 // FftIhfft2 returns the first half of the transform back of real numbers along two dimensions.
 func FftIhfft2(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.ihfft2", out, self, size, dim, norm, false)
+	f, err := newFourierND(c, "fft.ihfft2", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.ofReal(true)
+	return f.transformReal(true)
 }
 
 // FftIhfftn returns the first half of the transform back of real numbers along dimensions, all in their absence.
 func FftIhfftn(c dispatch.Context, out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	f, err := manyDims(c, "fft.ihfftn", out, self, size, dim, norm, false)
+	f, err := newFourierND(c, "fft.ihfftn", out, self, size, dim, norm, false)
 	if err != nil {
 		return nil, err
 	}
-	return f.ofReal(true)
+	return f.transformReal(true)
 }
 
 // FftFftshift rolls by half of the sizes.
 func FftFftshift(c dispatch.Context, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
-	return shifted(c, "fft.fftshift", self, dim, func(size int64) int64 { return size / 2 })
+	return shiftDims(c, "fft.fftshift", self, dim, func(size int64) int64 { return size / 2 })
 }
 
 // FftIfftshift returns the inverse of FftFftshift.
 func FftIfftshift(c dispatch.Context, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
-	return shifted(c, "fft.ifftshift", self, dim, func(size int64) int64 { return (size + 1) / 2 })
+	return shiftDims(c, "fft.ifftshift", self, dim, func(size int64) int64 { return (size + 1) / 2 })
 }
 
-func shifted(c dispatch.Context, op string, self *tensor.Tensor, dims []int64, by func(size int64) int64) (*tensor.Tensor, error) {
+func shiftDims(c dispatch.Context, op string, self *tensor.Tensor, dims []int64, by func(size int64) int64) (*tensor.Tensor, error) {
 	if dims == nil {
 		for d := range self.Dim() {
 			dims = append(dims, int64(d))
@@ -204,21 +204,21 @@ func shifted(c dispatch.Context, op string, self *tensor.Tensor, dims []int64, b
 		shifts = append(shifts, by(self.Sizes()[at]))
 	}
 	rolled, err := c.Roll(self, shifts, dims)
-	return only(op, rolled, err)
+	return wrapError(op, rolled, err)
 }
 
 // FftFftfreq returns the frequencies of a transform of n samples with spacing d.
 func FftFftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return frequencies(c, "fft.fftfreq", out, n, d, dt, layout, dev, [2]int64{0, (n + 1) / 2}, [2]int64{-(n / 2), 0})
+	return makeFrequencies(c, "fft.fftfreq", out, n, d, dt, layout, dev, [2]int64{0, (n + 1) / 2}, [2]int64{-(n / 2), 0})
 }
 
 // FftRfftfreq returns the frequencies of the one-sided transform of n samples with spacing d.
 func FftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return frequencies(c, "fft.rfftfreq", out, n, d, dt, layout, dev, [2]int64{0, n/2 + 1})
+	return makeFrequencies(c, "fft.rfftfreq", out, n, d, dt, layout, dev, [2]int64{0, n/2 + 1})
 }
 
-// frequencies are whole numbers in ranges, divided by n times d.
-func frequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (_ *tensor.Tensor, err error) {
+// makeFrequencies returns the integers in ranges, divided by n*d.
+func makeFrequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (_ *tensor.Tensor, err error) {
 	if dt == dtype.None {
 		dt = dtype.Default()
 		if out != nil {

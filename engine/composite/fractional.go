@@ -14,13 +14,13 @@ import (
 // NnFractionalMaxPool2d returns the largest element of each of windows of images that begin at random.
 func NnFractionalMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool2d", 2, self, kernel, sizes, ratios, samples, g)
-	return alone(values, indices, err)
+	return dropIndices(values, indices, err)
 }
 
 // NnFractionalMaxPool3d is NnFractionalMaxPool2d of volumes.
 func NnFractionalMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool3d", 3, self, kernel, sizes, ratios, samples, g)
-	return alone(values, indices, err)
+	return dropIndices(values, indices, err)
 }
 
 // NnFractionalMaxPool2dWithIndices returns NnFractionalMaxPool2d and the positions of the elements.
@@ -33,8 +33,8 @@ func NnFractionalMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, k
 	return fractionalMaxPool(c, "nn_fractional_max_pool3d_with_indices", 3, self, kernel, sizes, ratios, samples, g)
 }
 
-// alone returns values and releases indices.
-func alone(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
+// dropIndices returns values and releases indices.
+func dropIndices(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 	}
 	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
 	defer p.Close(&err)
-	p.expand()
-	images := p.batched(self)
+	p.expandArguments()
+	images := p.addBatchDim(self)
 	spatial := images.Sizes()[2:]
 	switch {
 	case sizes == nil && ratios == nil:
@@ -81,5 +81,5 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 		samples = p.RandWith([]int64{images.Sizes()[0], images.Sizes()[1], int64(n)}, g, self.DType(), tensor.NoLayout, self.Device())
 	}
 	values, indices = p.NnFractionalLargest(images, samples, p.sizes, p.kernel...)
-	return p.ReturnBoth(p.alone(self, values), p.alone(self, indices))
+	return p.ReturnBoth(p.removeBatchDim(self, values), p.removeBatchDim(self, indices))
 }

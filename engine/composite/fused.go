@@ -21,32 +21,32 @@ type fused struct {
 	skip  bool // a gradient was not finite
 }
 
-// fuse checks the lists and reads the results of a gradient scaler. all has the fields that every part shares.
-func fuse(c dispatch.Context, op string, all backend.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
+// newFused checks the lists and reads the results of a gradient scaler. all has the fields that every part shares.
+func newFused(c dispatch.Context, op string, all backend.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
 	f := &fused{c: c, op: op, rows: make([][5]*tensor.Tensor, len(lists[0]))}
 	for _, list := range lists {
-		if err := f.sameLength(list); err != nil {
+		if err := f.checkLength(list); err != nil {
 			return nil, err
 		}
 	}
 	for k, list := range lists {
 		for i, t := range list {
 			f.rows[i][k] = t
-			if err := f.check(t, k != 1); err != nil {
+			if err := f.checkTensor(t, k != 1); err != nil {
 				return nil, err
 			}
 		}
 	}
 	all.Scale = 1
 	if gradScale != nil {
-		scale, err := f.number(gradScale)
+		scale, err := f.readNumber(gradScale)
 		if err != nil {
 			return nil, err
 		}
 		all.Scale = 1 / scale
 	}
 	if foundInf != nil {
-		found, err := f.number(foundInf)
+		found, err := f.readNumber(foundInf)
 		if err != nil {
 			return nil, err
 		}
@@ -58,17 +58,17 @@ func fuse(c dispatch.Context, op string, all backend.Update, gradScale, foundInf
 	return f, nil
 }
 
-// sameLength returns an error for a list that has not a tensor for each parameter.
-func (f *fused) sameLength(list []*tensor.Tensor) error {
+// checkLength returns an error unless list has a tensor for each parameter.
+func (f *fused) checkLength(list []*tensor.Tensor) error {
 	if len(list) != len(f.rows) {
 		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", f.op, len(f.rows), len(list))
 	}
 	return nil
 }
 
-// check returns an error for tensors with dispatch keys other than Gradient, on devices other than the CPU, and for updates that would have to be
+// checkTensor returns an error for tensors with dispatch keys other than Gradient, on devices other than the CPU, and for updates that would have to be
 // differentiated.
-func (f *fused) check(t *tensor.Tensor, written bool) error {
+func (f *fused) checkTensor(t *tensor.Tensor, written bool) error {
 	if key := t.Keys() &^ tensor.Gradient; key != 0 {
 		return dispatch.Unsupported(f.op, key&-key)
 	}
@@ -84,8 +84,8 @@ func (f *fused) check(t *tensor.Tensor, written bool) error {
 	return nil
 }
 
-// number reads a tensor of one element, which is 1 on the meta device.
-func (f *fused) number(t *tensor.Tensor) (float64, error) {
+// readNumber reads a tensor of one element, which is 1 on the meta device.
+func (f *fused) readNumber(t *tensor.Tensor) (float64, error) {
 	if !backend.Known(t) {
 		return 1, nil
 	}
@@ -96,13 +96,13 @@ func (f *fused) number(t *tensor.Tensor) (float64, error) {
 	return n.Float(), nil
 }
 
-// steps calls set with the count of steps of each parameter.
-func (f *fused) steps(counts []*tensor.Tensor, set func(p *backend.Update, step float64)) error {
-	if err := f.sameLength(counts); err != nil {
+// forEachStep calls set with the count of steps of each parameter.
+func (f *fused) forEachStep(counts []*tensor.Tensor, set func(p *backend.Update, step float64)) error {
+	if err := f.checkLength(counts); err != nil {
 		return err
 	}
 	for i, t := range counts {
-		step, err := f.number(t)
+		step, err := f.readNumber(t)
 		if err != nil {
 			return err
 		}
@@ -111,8 +111,8 @@ func (f *fused) steps(counts []*tensor.Tensor, set func(p *backend.Update, step 
 	return nil
 }
 
-// run updates all parameters, and counts the writes.
-func (f *fused) run() error {
+// updateAll updates all parameters, and bumps the versions of the written tensors.
+func (f *fused) updateAll() error {
 	if f.skip {
 		return nil
 	}
@@ -146,11 +146,11 @@ func FusedSgd(c dispatch.Context, self, grads, momentumBufferList []*tensor.Tens
 		}
 		lists = append(lists, momentumBufferList)
 	}
-	f, err := fuse(c, "_fused_sgd_", all, gradScale, foundInf, lists...)
+	f, err := newFused(c, "_fused_sgd_", all, gradScale, foundInf, lists...)
 	if err != nil {
 		return err
 	}
-	return f.run()
+	return f.updateAll()
 }
 
 // FusedAdam updates parameters by Adam.
@@ -171,28 +171,28 @@ func fusedAdam(c dispatch.Context, op string, all backend.Update, lr float64, am
 	if amsgrad {
 		needed = 5
 	}
-	f, err := fuse(c, op, all, gradScale, foundInf, lists[:needed]...)
+	f, err := newFused(c, op, all, gradScale, foundInf, lists[:needed]...)
 	if err != nil {
 		return err
 	}
-	err = f.steps(steps, func(p *backend.Update, step float64) {
+	err = f.forEachStep(steps, func(p *backend.Update, step float64) {
 		p.Step, p.Root = lr/(1-math.Pow(p.Beta1, step)), math.Sqrt(1-math.Pow(p.Beta2, step))
 	})
 	if err != nil {
 		return err
 	}
-	return f.run()
+	return f.updateAll()
 }
 
 // FusedAdagrad updates parameters by Adagrad.
 func FusedAdagrad(c dispatch.Context, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	f, err := fuse(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
+	f, err := newFused(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
 	if err != nil {
 		return err
 	}
-	err = f.steps(stateSteps, func(p *backend.Update, step float64) { p.Step = lr / (1 + (step-1)*lrDecay) })
+	err = f.forEachStep(stateSteps, func(p *backend.Update, step float64) { p.Step = lr / (1 + (step-1)*lrDecay) })
 	if err != nil {
 		return err
 	}
-	return f.run()
+	return f.updateAll()
 }

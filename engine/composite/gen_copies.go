@@ -9,170 +9,170 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// ViewCopy is a copy of what view gives.
+// ViewCopy returns a copy of the result of view.
 func ViewCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
-	made, err := c.View(self, size)
-	return copyOf(c, "view_copy", out, made, err)
+	view, err := c.View(self, size)
+	return copyView(c, "view_copy", out, view, err)
 }
 
-// ViewCopyDtype is a copy of what view gives.
+// ViewCopyDtype returns a copy of the result of view.
 func ViewCopyDtype(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
-	made, err := c.ViewDtype(self, dtype)
-	return copyOf(c, "view_copy", out, made, err)
+	view, err := c.ViewDtype(self, dtype)
+	return copyView(c, "view_copy", out, view, err)
 }
 
-// ExpandCopy is a copy of what expand gives.
+// ExpandCopy returns a copy of the result of expand.
 func ExpandCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
-	made, err := c.Expand(self, size, implicit)
-	return copyOf(c, "expand_copy", out, made, err)
+	view, err := c.Expand(self, size, implicit)
+	return copyView(c, "expand_copy", out, view, err)
 }
 
-// PermuteCopy is a copy of what permute gives.
+// PermuteCopy returns a copy of the result of permute.
 func PermuteCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
-	made, err := c.Permute(self, dims)
-	return copyOf(c, "permute_copy", out, made, err)
+	view, err := c.Permute(self, dims)
+	return copyView(c, "permute_copy", out, view, err)
 }
 
-// TransposeCopy is a copy of what transpose gives.
+// TransposeCopy returns a copy of the result of transpose.
 func TransposeCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim0 int64, dim1 int64) (*tensor.Tensor, error) {
-	made, err := c.Transpose(nil, self, dim0, dim1)
-	return copyOf(c, "transpose_copy", out, made, err)
+	view, err := c.Transpose(nil, self, dim0, dim1)
+	return copyView(c, "transpose_copy", out, view, err)
 }
 
-// TCopy is a copy of what t gives.
+// TCopy returns a copy of the result of t.
 func TCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.TransposeMatrix(nil, self)
-	return copyOf(c, "t_copy", out, made, err)
+	view, err := c.TransposeMatrix(nil, self)
+	return copyView(c, "t_copy", out, view, err)
 }
 
-// SqueezeCopy is a copy of what squeeze gives.
+// SqueezeCopy returns a copy of the result of squeeze.
 func SqueezeCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.Squeeze(nil, self)
-	return copyOf(c, "squeeze_copy", out, made, err)
+	view, err := c.Squeeze(nil, self)
+	return copyView(c, "squeeze_copy", out, view, err)
 }
 
-// SqueezeCopyDim is a copy of what squeeze gives.
+// SqueezeCopyDim returns a copy of the result of squeeze.
 func SqueezeCopyDim(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	made, err := c.SqueezeDim(nil, self, dim)
-	return copyOf(c, "squeeze_copy", out, made, err)
+	view, err := c.SqueezeDim(nil, self, dim)
+	return copyView(c, "squeeze_copy", out, view, err)
 }
 
-// SqueezeCopyDims is a copy of what squeeze gives.
+// SqueezeCopyDims returns a copy of the result of squeeze.
 func SqueezeCopyDims(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
-	made, err := c.SqueezeDims(nil, self, dim)
-	return copyOf(c, "squeeze_copy", out, made, err)
+	view, err := c.SqueezeDims(nil, self, dim)
+	return copyView(c, "squeeze_copy", out, view, err)
 }
 
-// UnsqueezeCopy is a copy of what unsqueeze gives.
+// UnsqueezeCopy returns a copy of the result of unsqueeze.
 func UnsqueezeCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	made, err := c.Unsqueeze(nil, self, dim)
-	return copyOf(c, "unsqueeze_copy", out, made, err)
+	view, err := c.Unsqueeze(nil, self, dim)
+	return copyView(c, "unsqueeze_copy", out, view, err)
 }
 
-// NarrowCopy is a copy of what narrow gives.
+// NarrowCopy returns a copy of the result of narrow.
 func NarrowCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64, start int64, length int64) (*tensor.Tensor, error) {
-	made, err := c.Narrow(self, dim, start, length)
-	return copyOf(c, "narrow_copy", out, made, err)
+	view, err := c.Narrow(self, dim, start, length)
+	return copyView(c, "narrow_copy", out, view, err)
 }
 
-// SelectCopy is a copy of what select gives.
+// SelectCopy returns a copy of the result of select.
 func SelectCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64, index int64) (*tensor.Tensor, error) {
-	made, err := c.Select(self, dim, index)
-	return copyOf(c, "select_copy", out, made, err)
+	view, err := c.Select(self, dim, index)
+	return copyView(c, "select_copy", out, view, err)
 }
 
-// SliceCopy is a copy of what slice gives.
+// SliceCopy returns a copy of the result of slice.
 func SliceCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dim int64, start ops.Int, end ops.Int, step int64) (*tensor.Tensor, error) {
-	made, err := c.Slice(self, dim, start, end, step)
-	return copyOf(c, "slice_copy", out, made, err)
+	view, err := c.Slice(self, dim, start, end, step)
+	return copyView(c, "slice_copy", out, view, err)
 }
 
-// AsStridedCopy is a copy of what as_strided gives.
+// AsStridedCopy returns a copy of the result of as_strided.
 func AsStridedCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, size []int64, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
-	made, err := c.AsStrided(nil, self, size, stride, storage_offset)
-	return copyOf(c, "as_strided_copy", out, made, err)
+	view, err := c.AsStrided(nil, self, size, stride, storage_offset)
+	return copyView(c, "as_strided_copy", out, view, err)
 }
 
-// UnfoldCopy is a copy of what unfold gives.
+// UnfoldCopy returns a copy of the result of unfold.
 func UnfoldCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, dimension int64, size int64, step int64) (*tensor.Tensor, error) {
-	made, err := c.Unfold(self, dimension, size, step)
-	return copyOf(c, "unfold_copy", out, made, err)
+	view, err := c.Unfold(self, dimension, size, step)
+	return copyView(c, "unfold_copy", out, view, err)
 }
 
-// DiagonalCopy is a copy of what diagonal gives.
+// DiagonalCopy returns a copy of the result of diagonal.
 func DiagonalCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor, offset int64, dim1 int64, dim2 int64) (*tensor.Tensor, error) {
-	made, err := c.Diagonal(self, offset, dim1, dim2)
-	return copyOf(c, "diagonal_copy", out, made, err)
+	view, err := c.Diagonal(self, offset, dim1, dim2)
+	return copyView(c, "diagonal_copy", out, view, err)
 }
 
-// DetachCopy is a copy of what detach gives.
+// DetachCopy returns a copy of the result of detach.
 func DetachCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.Detach(self)
-	return copyOf(c, "detach_copy", out, made, err)
+	view, err := c.Detach(self)
+	return copyView(c, "detach_copy", out, view, err)
 }
 
-// UnbindCopy is a copy of what unbind gives.
+// UnbindCopy returns a copy of the result of unbind.
 func UnbindCopy(c dispatch.Context, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
-	made, err := c.Unbind(self, dim)
-	return copiesOf(c, "unbind_copy", made, err)
+	view, err := c.Unbind(self, dim)
+	return copyViews(c, "unbind_copy", view, err)
 }
 
-// SplitCopy is a copy of what split gives.
+// SplitCopy returns a copy of the result of split.
 func SplitCopy(c dispatch.Context, self *tensor.Tensor, split_size int64, dim int64) ([]*tensor.Tensor, error) {
-	made, err := c.Split(self, split_size, dim)
-	return copiesOf(c, "split_copy", made, err)
+	view, err := c.Split(self, split_size, dim)
+	return copyViews(c, "split_copy", view, err)
 }
 
-// SplitWithSizesCopy is a copy of what split_with_sizes gives.
+// SplitWithSizesCopy returns a copy of the result of split_with_sizes.
 func SplitWithSizesCopy(c dispatch.Context, self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
-	made, err := c.SplitWithSizes(self, split_sizes, dim)
-	return copiesOf(c, "split_with_sizes_copy", made, err)
+	view, err := c.SplitWithSizes(self, split_sizes, dim)
+	return copyViews(c, "split_with_sizes_copy", view, err)
 }
 
-// ViewAsRealCopy is a copy of what view_as_real gives.
+// ViewAsRealCopy returns a copy of the result of view_as_real.
 func ViewAsRealCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.ViewAsReal(self)
-	return copyOf(c, "view_as_real_copy", out, made, err)
+	view, err := c.ViewAsReal(self)
+	return copyView(c, "view_as_real_copy", out, view, err)
 }
 
-// ViewAsComplexCopy is a copy of what view_as_complex gives.
+// ViewAsComplexCopy returns a copy of the result of view_as_complex.
 func ViewAsComplexCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.ViewAsComplex(self)
-	return copyOf(c, "view_as_complex_copy", out, made, err)
+	view, err := c.ViewAsComplex(self)
+	return copyView(c, "view_as_complex_copy", out, view, err)
 }
 
-// IndicesCopy is a copy of what indices gives.
+// IndicesCopy returns a copy of the result of indices.
 func IndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.Indices(self)
-	return copyOf(c, "indices_copy", out, made, err)
+	view, err := c.Indices(self)
+	return copyView(c, "indices_copy", out, view, err)
 }
 
-// ValuesCopy is a copy of what values gives.
+// ValuesCopy returns a copy of the result of values.
 func ValuesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.Values(self)
-	return copyOf(c, "values_copy", out, made, err)
+	view, err := c.Values(self)
+	return copyView(c, "values_copy", out, view, err)
 }
 
-// CrowIndicesCopy is a copy of what crow_indices gives.
+// CrowIndicesCopy returns a copy of the result of crow_indices.
 func CrowIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.CrowIndices(self)
-	return copyOf(c, "crow_indices_copy", out, made, err)
+	view, err := c.CrowIndices(self)
+	return copyView(c, "crow_indices_copy", out, view, err)
 }
 
-// ColIndicesCopy is a copy of what col_indices gives.
+// ColIndicesCopy returns a copy of the result of col_indices.
 func ColIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.ColIndices(self)
-	return copyOf(c, "col_indices_copy", out, made, err)
+	view, err := c.ColIndices(self)
+	return copyView(c, "col_indices_copy", out, view, err)
 }
 
-// CcolIndicesCopy is a copy of what ccol_indices gives.
+// CcolIndicesCopy returns a copy of the result of ccol_indices.
 func CcolIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.CcolIndices(self)
-	return copyOf(c, "ccol_indices_copy", out, made, err)
+	view, err := c.CcolIndices(self)
+	return copyView(c, "ccol_indices_copy", out, view, err)
 }
 
-// RowIndicesCopy is a copy of what row_indices gives.
+// RowIndicesCopy returns a copy of the result of row_indices.
 func RowIndicesCopy(c dispatch.Context, out *tensor.Tensor, self *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.RowIndices(self)
-	return copyOf(c, "row_indices_copy", out, made, err)
+	view, err := c.RowIndices(self)
+	return copyView(c, "row_indices_copy", out, view, err)
 }

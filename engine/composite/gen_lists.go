@@ -14,7 +14,7 @@ func ForeachAbs(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_abs", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Abs(out, t[0])
 	})
 }
@@ -24,7 +24,7 @@ func ForeachAbsInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_abs_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Abs(out, t[0])
 	})
 }
@@ -34,7 +34,7 @@ func ForeachAcos(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_acos", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Acos(out, t[0])
 	})
 }
@@ -44,7 +44,7 @@ func ForeachAcosInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_acos_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Acos(out, t[0])
 	})
 }
@@ -54,7 +54,7 @@ func ForeachAsin(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_asin", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Asin(out, t[0])
 	})
 }
@@ -64,7 +64,7 @@ func ForeachAsinInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_asin_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Asin(out, t[0])
 	})
 }
@@ -74,7 +74,7 @@ func ForeachAtan(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_atan", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Atan(out, t[0])
 	})
 }
@@ -84,7 +84,7 @@ func ForeachAtanInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_atan_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Atan(out, t[0])
 	})
 }
@@ -94,7 +94,7 @@ func ForeachCeil(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_ceil", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Ceil(out, t[0])
 	})
 }
@@ -104,7 +104,7 @@ func ForeachCeilInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_ceil_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Ceil(out, t[0])
 	})
 }
@@ -114,7 +114,7 @@ func ForeachCos(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_cos", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cos(out, t[0])
 	})
 }
@@ -124,7 +124,7 @@ func ForeachCosInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_cos_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cos(out, t[0])
 	})
 }
@@ -134,7 +134,7 @@ func ForeachCosh(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_cosh", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cosh(out, t[0])
 	})
 }
@@ -144,7 +144,7 @@ func ForeachCoshInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_cosh_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Cosh(out, t[0])
 	})
 }
@@ -154,7 +154,7 @@ func ForeachErf(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_erf", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erf(out, t[0])
 	})
 }
@@ -164,7 +164,7 @@ func ForeachErfInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_erf_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erf(out, t[0])
 	})
 }
@@ -174,7 +174,7 @@ func ForeachErfc(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_erfc", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erfc(out, t[0])
 	})
 }
@@ -184,7 +184,7 @@ func ForeachErfcInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_erfc_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Erfc(out, t[0])
 	})
 }
@@ -194,7 +194,7 @@ func ForeachExp(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_exp", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Exp(out, t[0])
 	})
 }
@@ -204,7 +204,7 @@ func ForeachExpInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_exp_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Exp(out, t[0])
 	})
 }
@@ -214,7 +214,7 @@ func ForeachExpm1(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor
 	l := newList(c, "_foreach_expm1", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Expm1(out, t[0])
 	})
 }
@@ -224,7 +224,7 @@ func ForeachExpm1InPlace(c dispatch.Context, self []*tensor.Tensor) (err error) 
 	l := newList(c, "_foreach_expm1_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Expm1(out, t[0])
 	})
 }
@@ -234,7 +234,7 @@ func ForeachFloor(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor
 	l := newList(c, "_foreach_floor", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Floor(out, t[0])
 	})
 }
@@ -244,7 +244,7 @@ func ForeachFloorInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) 
 	l := newList(c, "_foreach_floor_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Floor(out, t[0])
 	})
 }
@@ -254,7 +254,7 @@ func ForeachFrac(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_frac", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Frac(out, t[0])
 	})
 }
@@ -264,7 +264,7 @@ func ForeachFracInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_frac_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Frac(out, t[0])
 	})
 }
@@ -274,7 +274,7 @@ func ForeachLgamma(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tenso
 	l := newList(c, "_foreach_lgamma", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lgamma(out, t[0])
 	})
 }
@@ -284,7 +284,7 @@ func ForeachLgammaInPlace(c dispatch.Context, self []*tensor.Tensor) (err error)
 	l := newList(c, "_foreach_lgamma_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lgamma(out, t[0])
 	})
 }
@@ -294,7 +294,7 @@ func ForeachLog(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_log", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log(out, t[0])
 	})
 }
@@ -304,7 +304,7 @@ func ForeachLogInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_log_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log(out, t[0])
 	})
 }
@@ -314,7 +314,7 @@ func ForeachLog10(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor
 	l := newList(c, "_foreach_log10", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log10(out, t[0])
 	})
 }
@@ -324,7 +324,7 @@ func ForeachLog10InPlace(c dispatch.Context, self []*tensor.Tensor) (err error) 
 	l := newList(c, "_foreach_log10_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log10(out, t[0])
 	})
 }
@@ -334,7 +334,7 @@ func ForeachLog1p(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor
 	l := newList(c, "_foreach_log1p", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log1p(out, t[0])
 	})
 }
@@ -344,7 +344,7 @@ func ForeachLog1pInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) 
 	l := newList(c, "_foreach_log1p_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log1p(out, t[0])
 	})
 }
@@ -354,7 +354,7 @@ func ForeachLog2(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_log2", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log2(out, t[0])
 	})
 }
@@ -364,7 +364,7 @@ func ForeachLog2InPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_log2_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Log2(out, t[0])
 	})
 }
@@ -374,7 +374,7 @@ func ForeachNeg(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_neg", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Neg(out, t[0])
 	})
 }
@@ -384,7 +384,7 @@ func ForeachNegInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_neg_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Neg(out, t[0])
 	})
 }
@@ -394,7 +394,7 @@ func ForeachReciprocal(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.T
 	l := newList(c, "_foreach_reciprocal", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Reciprocal(out, t[0])
 	})
 }
@@ -404,7 +404,7 @@ func ForeachReciprocalInPlace(c dispatch.Context, self []*tensor.Tensor) (err er
 	l := newList(c, "_foreach_reciprocal_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Reciprocal(out, t[0])
 	})
 }
@@ -414,7 +414,7 @@ func ForeachRound(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor
 	l := newList(c, "_foreach_round", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Round(out, t[0], 0)
 	})
 }
@@ -424,7 +424,7 @@ func ForeachRoundInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) 
 	l := newList(c, "_foreach_round_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Round(out, t[0], 0)
 	})
 }
@@ -434,7 +434,7 @@ func ForeachRsqrt(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor
 	l := newList(c, "_foreach_rsqrt", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Rsqrt(out, t[0])
 	})
 }
@@ -444,7 +444,7 @@ func ForeachRsqrtInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) 
 	l := newList(c, "_foreach_rsqrt_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Rsqrt(out, t[0])
 	})
 }
@@ -454,7 +454,7 @@ func ForeachSigmoid(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tens
 	l := newList(c, "_foreach_sigmoid", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sigmoid(out, t[0])
 	})
 }
@@ -464,7 +464,7 @@ func ForeachSigmoidInPlace(c dispatch.Context, self []*tensor.Tensor) (err error
 	l := newList(c, "_foreach_sigmoid_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sigmoid(out, t[0])
 	})
 }
@@ -474,7 +474,7 @@ func ForeachSign(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_sign", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sign(out, t[0])
 	})
 }
@@ -484,7 +484,7 @@ func ForeachSignInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_sign_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sign(out, t[0])
 	})
 }
@@ -494,7 +494,7 @@ func ForeachSin(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_sin", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sin(out, t[0])
 	})
 }
@@ -504,7 +504,7 @@ func ForeachSinInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_sin_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sin(out, t[0])
 	})
 }
@@ -514,7 +514,7 @@ func ForeachSinh(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_sinh", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sinh(out, t[0])
 	})
 }
@@ -524,7 +524,7 @@ func ForeachSinhInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_sinh_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sinh(out, t[0])
 	})
 }
@@ -534,7 +534,7 @@ func ForeachSqrt(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_sqrt", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sqrt(out, t[0])
 	})
 }
@@ -544,7 +544,7 @@ func ForeachSqrtInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_sqrt_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sqrt(out, t[0])
 	})
 }
@@ -554,7 +554,7 @@ func ForeachTan(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_tan", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tan(out, t[0])
 	})
 }
@@ -564,7 +564,7 @@ func ForeachTanInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_tan_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tan(out, t[0])
 	})
 }
@@ -574,7 +574,7 @@ func ForeachTanh(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor,
 	l := newList(c, "_foreach_tanh", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tanh(out, t[0])
 	})
 }
@@ -584,7 +584,7 @@ func ForeachTanhInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_tanh_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Tanh(out, t[0])
 	})
 }
@@ -594,7 +594,7 @@ func ForeachTrunc(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor
 	l := newList(c, "_foreach_trunc", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Trunc(out, t[0])
 	})
 }
@@ -604,7 +604,7 @@ func ForeachTruncInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) 
 	l := newList(c, "_foreach_trunc_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Trunc(out, t[0])
 	})
 }
@@ -615,7 +615,7 @@ func ForeachAddScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -626,7 +626,7 @@ func ForeachAddScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -636,7 +636,7 @@ func ForeachAddList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.T
 	l := newList(c, "_foreach_add", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], t[1], alpha)
 	})
 }
@@ -646,7 +646,7 @@ func ForeachAddListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*t
 	l := newList(c, "_foreach_add_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], t[1], alpha)
 	})
 }
@@ -656,9 +656,9 @@ func ForeachAddScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 	l := newList(c, "_foreach_add", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
@@ -668,9 +668,9 @@ func ForeachAddScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 	l := newList(c, "_foreach_add_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
@@ -680,8 +680,8 @@ func ForeachAddTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.T
 	l := newList(c, "_foreach_add", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.zeroDim(other)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.setZeroDim(other)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], l.shared, alpha)
 	})
 }
@@ -691,8 +691,8 @@ func ForeachAddTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *t
 	l := newList(c, "_foreach_add_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.zeroDim(other)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.setZeroDim(other)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Add(out, t[0], l.shared, alpha)
 	})
 }
@@ -703,7 +703,7 @@ func ForeachSubScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -714,7 +714,7 @@ func ForeachSubScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -724,7 +724,7 @@ func ForeachSubList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.T
 	l := newList(c, "_foreach_sub", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], t[1], alpha)
 	})
 }
@@ -734,7 +734,7 @@ func ForeachSubListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*t
 	l := newList(c, "_foreach_sub_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], t[1], alpha)
 	})
 }
@@ -744,9 +744,9 @@ func ForeachSubScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 	l := newList(c, "_foreach_sub", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
@@ -756,9 +756,9 @@ func ForeachSubScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 	l := newList(c, "_foreach_sub_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Sub(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
@@ -769,7 +769,7 @@ func ForeachMulScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], number)
 	})
 }
@@ -780,7 +780,7 @@ func ForeachMulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], number)
 	})
 }
@@ -790,7 +790,7 @@ func ForeachMulList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.T
 	l := newList(c, "_foreach_mul", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], t[1])
 	})
 }
@@ -800,7 +800,7 @@ func ForeachMulListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*t
 	l := newList(c, "_foreach_mul_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], t[1])
 	})
 }
@@ -810,9 +810,9 @@ func ForeachMulScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 	l := newList(c, "_foreach_mul", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], numbers[i])
 	})
 }
@@ -822,9 +822,9 @@ func ForeachMulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 	l := newList(c, "_foreach_mul_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], numbers[i])
 	})
 }
@@ -834,8 +834,8 @@ func ForeachMulTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.T
 	l := newList(c, "_foreach_mul", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.zeroDim(other)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.setZeroDim(other)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], l.shared)
 	})
 }
@@ -845,8 +845,8 @@ func ForeachMulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *t
 	l := newList(c, "_foreach_mul_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.zeroDim(other)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.setZeroDim(other)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mul(out, t[0], l.shared)
 	})
 }
@@ -857,7 +857,7 @@ func ForeachDivScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtype.Sc
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], number, "")
 	})
 }
@@ -868,7 +868,7 @@ func ForeachDivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scalar d
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], number, "")
 	})
 }
@@ -878,7 +878,7 @@ func ForeachDivList(c dispatch.Context, self []*tensor.Tensor, other []*tensor.T
 	l := newList(c, "_foreach_div", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], t[1], "")
 	})
 }
@@ -888,7 +888,7 @@ func ForeachDivListInPlace(c dispatch.Context, self []*tensor.Tensor, other []*t
 	l := newList(c, "_foreach_div_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], t[1], "")
 	})
 }
@@ -898,9 +898,9 @@ func ForeachDivScalars(c dispatch.Context, self []*tensor.Tensor, scalars []dtyp
 	l := newList(c, "_foreach_div", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], numbers[i], "")
 	})
 }
@@ -910,9 +910,9 @@ func ForeachDivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, scalars
 	l := newList(c, "_foreach_div_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], numbers[i], "")
 	})
 }
@@ -922,8 +922,8 @@ func ForeachDivTensor(c dispatch.Context, self []*tensor.Tensor, other *tensor.T
 	l := newList(c, "_foreach_div", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.zeroDim(other)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.setZeroDim(other)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], l.shared, "")
 	})
 }
@@ -933,8 +933,8 @@ func ForeachDivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, other *t
 	l := newList(c, "_foreach_div_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.zeroDim(other)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.setZeroDim(other)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Div(out, t[0], l.shared, "")
 	})
 }
@@ -945,7 +945,7 @@ func ForeachClampMaxScalar(c dispatch.Context, self []*tensor.Tensor, scalar dty
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], number)
 	})
 }
@@ -956,7 +956,7 @@ func ForeachClampMaxScalarInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], number)
 	})
 }
@@ -966,7 +966,7 @@ func ForeachClampMaxList(c dispatch.Context, self []*tensor.Tensor, other []*ten
 	l := newList(c, "_foreach_clamp_max", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], t[1])
 	})
 }
@@ -976,7 +976,7 @@ func ForeachClampMaxListInPlace(c dispatch.Context, self []*tensor.Tensor, other
 	l := newList(c, "_foreach_clamp_max_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], t[1])
 	})
 }
@@ -986,9 +986,9 @@ func ForeachClampMaxScalars(c dispatch.Context, self []*tensor.Tensor, scalars [
 	l := newList(c, "_foreach_clamp_max", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], numbers[i])
 	})
 }
@@ -998,9 +998,9 @@ func ForeachClampMaxScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sc
 	l := newList(c, "_foreach_clamp_max_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMax(out, t[0], numbers[i])
 	})
 }
@@ -1011,7 +1011,7 @@ func ForeachClampMinScalar(c dispatch.Context, self []*tensor.Tensor, scalar dty
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], number)
 	})
 }
@@ -1022,7 +1022,7 @@ func ForeachClampMinScalarInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(scalar)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], number)
 	})
 }
@@ -1032,7 +1032,7 @@ func ForeachClampMinList(c dispatch.Context, self []*tensor.Tensor, other []*ten
 	l := newList(c, "_foreach_clamp_min", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], t[1])
 	})
 }
@@ -1042,7 +1042,7 @@ func ForeachClampMinListInPlace(c dispatch.Context, self []*tensor.Tensor, other
 	l := newList(c, "_foreach_clamp_min_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], t[1])
 	})
 }
@@ -1052,9 +1052,9 @@ func ForeachClampMinScalars(c dispatch.Context, self []*tensor.Tensor, scalars [
 	l := newList(c, "_foreach_clamp_min", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], numbers[i])
 	})
 }
@@ -1064,9 +1064,9 @@ func ForeachClampMinScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sc
 	l := newList(c, "_foreach_clamp_min_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.ClampMin(out, t[0], numbers[i])
 	})
 }
@@ -1078,7 +1078,7 @@ func ForeachMaximumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtyp
 	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], number)
 	})
 }
@@ -1090,7 +1090,7 @@ func ForeachMaximumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scal
 	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], number)
 	})
 }
@@ -1100,7 +1100,7 @@ func ForeachMaximumList(c dispatch.Context, self []*tensor.Tensor, other []*tens
 	l := newList(c, "_foreach_maximum", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], t[1])
 	})
 }
@@ -1110,7 +1110,7 @@ func ForeachMaximumListInPlace(c dispatch.Context, self []*tensor.Tensor, other 
 	l := newList(c, "_foreach_maximum_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], t[1])
 	})
 }
@@ -1120,10 +1120,10 @@ func ForeachMaximumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []
 	l := newList(c, "_foreach_maximum", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
 	l.allocates = true
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], numbers[i])
 	})
 }
@@ -1133,10 +1133,10 @@ func ForeachMaximumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 	l := newList(c, "_foreach_maximum_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
 	l.allocates = true
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], numbers[i])
 	})
 }
@@ -1148,7 +1148,7 @@ func ForeachMinimumScalar(c dispatch.Context, self []*tensor.Tensor, scalar dtyp
 	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], number)
 	})
 }
@@ -1160,7 +1160,7 @@ func ForeachMinimumScalarInPlace(c dispatch.Context, self []*tensor.Tensor, scal
 	l.checkLengths()
 	number := l.Number(scalar)
 	l.allocates = true
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], number)
 	})
 }
@@ -1170,7 +1170,7 @@ func ForeachMinimumList(c dispatch.Context, self []*tensor.Tensor, other []*tens
 	l := newList(c, "_foreach_minimum", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], t[1])
 	})
 }
@@ -1180,7 +1180,7 @@ func ForeachMinimumListInPlace(c dispatch.Context, self []*tensor.Tensor, other 
 	l := newList(c, "_foreach_minimum_", self, other)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], t[1])
 	})
 }
@@ -1190,10 +1190,10 @@ func ForeachMinimumScalars(c dispatch.Context, self []*tensor.Tensor, scalars []
 	l := newList(c, "_foreach_minimum", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
 	l.allocates = true
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], numbers[i])
 	})
 }
@@ -1203,10 +1203,10 @@ func ForeachMinimumScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, sca
 	l := newList(c, "_foreach_minimum_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	numbers := l.numbers(scalars)
+	l.checkScalars(len(scalars))
+	numbers := l.wrapScalars(scalars)
 	l.allocates = true
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], numbers[i])
 	})
 }
@@ -1217,7 +1217,7 @@ func ForeachPowScalar(c dispatch.Context, self []*tensor.Tensor, exponent dtype.
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(exponent)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], number)
 	})
 }
@@ -1228,7 +1228,7 @@ func ForeachPowScalarInPlace(c dispatch.Context, self []*tensor.Tensor, exponent
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(exponent)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], number)
 	})
 }
@@ -1238,9 +1238,9 @@ func ForeachPowScalars(c dispatch.Context, self []*tensor.Tensor, exponent []dty
 	l := newList(c, "_foreach_pow", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(exponent))
-	numbers := l.numbers(exponent)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(exponent))
+	numbers := l.wrapScalars(exponent)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], numbers[i])
 	})
 }
@@ -1250,9 +1250,9 @@ func ForeachPowScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, exponen
 	l := newList(c, "_foreach_pow_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(exponent))
-	numbers := l.numbers(exponent)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(exponent))
+	numbers := l.wrapScalars(exponent)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], numbers[i])
 	})
 }
@@ -1262,7 +1262,7 @@ func ForeachPowList(c dispatch.Context, self []*tensor.Tensor, exponent []*tenso
 	l := newList(c, "_foreach_pow", self, exponent)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], t[1])
 	})
 }
@@ -1272,7 +1272,7 @@ func ForeachPowListInPlace(c dispatch.Context, self []*tensor.Tensor, exponent [
 	l := newList(c, "_foreach_pow_", self, exponent)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, t[0], t[1])
 	})
 }
@@ -1283,7 +1283,7 @@ func ForeachPowBase(c dispatch.Context, self dtype.Scalar, exponent []*tensor.Te
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(self)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Pow(out, number, t[0])
 	})
 }
@@ -1294,7 +1294,7 @@ func ForeachLerpScalar(c dispatch.Context, self []*tensor.Tensor, tensors1 []*te
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(weight)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], number)
 	})
 }
@@ -1305,7 +1305,7 @@ func ForeachLerpScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tensors
 	defer l.Close(&err)
 	l.checkLengths()
 	number := l.Number(weight)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], number)
 	})
 }
@@ -1315,7 +1315,7 @@ func ForeachLerpList(c dispatch.Context, self []*tensor.Tensor, tensors1 []*tens
 	l := newList(c, "_foreach_lerp", self, tensors1, weights)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], t[2])
 	})
 }
@@ -1325,7 +1325,7 @@ func ForeachLerpListInPlace(c dispatch.Context, self []*tensor.Tensor, tensors1 
 	l := newList(c, "_foreach_lerp_", self, tensors1, weights)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], t[2])
 	})
 }
@@ -1335,9 +1335,9 @@ func ForeachLerpScalars(c dispatch.Context, self []*tensor.Tensor, tensors1 []*t
 	l := newList(c, "_foreach_lerp", self, tensors1)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(weight))
-	numbers := l.numbers(weight)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(weight))
+	numbers := l.wrapScalars(weight)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], numbers[i])
 	})
 }
@@ -1347,9 +1347,9 @@ func ForeachLerpScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, tensor
 	l := newList(c, "_foreach_lerp_", self, tensors1)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(weight))
-	numbers := l.numbers(weight)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(weight))
+	numbers := l.wrapScalars(weight)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Lerp(out, t[0], t[1], numbers[i])
 	})
 }
@@ -1359,7 +1359,7 @@ func ForeachAddcmulScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*
 	l := newList(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], value)
 	})
 }
@@ -1369,7 +1369,7 @@ func ForeachAddcmulScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tens
 	l := newList(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], value)
 	})
 }
@@ -1379,8 +1379,8 @@ func ForeachAddcmulScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []
 	l := newList(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], scalars[i])
 	})
 }
@@ -1390,8 +1390,8 @@ func ForeachAddcmulScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, ten
 	l := newList(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], scalars[i])
 	})
 }
@@ -1401,8 +1401,8 @@ func ForeachAddcmulTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*
 	l := newList(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	numbers := l.elements(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	numbers := l.readFactors(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], numbers[i])
 	})
 }
@@ -1412,8 +1412,8 @@ func ForeachAddcmulTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tens
 	l := newList(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	numbers := l.elements(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	numbers := l.readFactors(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcmul(out, t[0], t[1], t[2], numbers[i])
 	})
 }
@@ -1423,7 +1423,7 @@ func ForeachAddcdivScalar(c dispatch.Context, self []*tensor.Tensor, tensor1 []*
 	l := newList(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], value)
 	})
 }
@@ -1433,7 +1433,7 @@ func ForeachAddcdivScalarInPlace(c dispatch.Context, self []*tensor.Tensor, tens
 	l := newList(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], value)
 	})
 }
@@ -1443,8 +1443,8 @@ func ForeachAddcdivScalars(c dispatch.Context, self []*tensor.Tensor, tensor1 []
 	l := newList(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], scalars[i])
 	})
 }
@@ -1454,8 +1454,8 @@ func ForeachAddcdivScalarsInPlace(c dispatch.Context, self []*tensor.Tensor, ten
 	l := newList(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	l.fit(len(scalars))
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	l.checkScalars(len(scalars))
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], scalars[i])
 	})
 }
@@ -1465,8 +1465,8 @@ func ForeachAddcdivTensor(c dispatch.Context, self []*tensor.Tensor, tensor1 []*
 	l := newList(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	numbers := l.elements(scalars)
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	numbers := l.readFactors(scalars)
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], numbers[i])
 	})
 }
@@ -1476,8 +1476,8 @@ func ForeachAddcdivTensorInPlace(c dispatch.Context, self []*tensor.Tensor, tens
 	l := newList(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close(&err)
 	l.checkLengths()
-	numbers := l.elements(scalars)
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	numbers := l.readFactors(scalars)
+	return l.writeInPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Addcdiv(out, t[0], t[1], t[2], numbers[i])
 	})
 }
@@ -1487,7 +1487,7 @@ func ForeachNorm(c dispatch.Context, self []*tensor.Tensor, ord dtype.Scalar, d 
 	l := newList(c, "_foreach_norm", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.LinalgVectorNorm(out, t[0], ord, nil, false, d)
 	})
 }
@@ -1497,7 +1497,7 @@ func ForeachMax(c dispatch.Context, self []*tensor.Tensor) (_ []*tensor.Tensor, 
 	l := newList(c, "_foreach_max", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Max(out, t[0])
 	})
 }
@@ -1507,7 +1507,7 @@ func ForeachMm(c dispatch.Context, self []*tensor.Tensor, mat2 []*tensor.Tensor)
 	l := newList(c, "_foreach_mm", self, mat2)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Mm(out, t[0], t[1])
 	})
 }
@@ -1517,7 +1517,7 @@ func ForeachClone(c dispatch.Context, self []*tensor.Tensor, memoryFormat shape.
 	l := newList(c, "_foreach_clone", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.collectResults(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Clone(t[0], memoryFormat)
 	})
 }
@@ -1527,7 +1527,7 @@ func ForeachCopyInPlace(c dispatch.Context, self []*tensor.Tensor, src []*tensor
 	l := newList(c, "_foreach_copy_", self, src)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.overwriteItems(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return t[0], c.Copy(t[0], t[1], nonBlocking)
 	})
 }
@@ -1537,5 +1537,5 @@ func ForeachZeroInPlace(c dispatch.Context, self []*tensor.Tensor) (err error) {
 	l := newList(c, "_foreach_zero_", self)
 	defer l.Close(&err)
 	l.checkLengths()
-	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], c.Zero(t[0]) })
+	return l.overwriteItems(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], c.Zero(t[0]) })
 }

@@ -18,21 +18,21 @@ func Gradient(c dispatch.Context, self *tensor.Tensor, spacing dtype.Scalar, dim
 	if spacing.IsNone() {
 		spacing = dtype.IntScalar(1)
 	}
-	return gradient(c, self, dims, edgeOrder, -1, func(b *build.Builder, _ int, t *tensor.Tensor, at int) *tensor.Tensor {
+	return computeGradient(c, self, dims, edgeOrder, -1, func(b *build.Builder, _ int, t *tensor.Tensor, at int) *tensor.Tensor {
 		return computeEvenGradient(b, t, at, spacing, edgeOrder)
 	})
 }
 
 // GradientScalars is Gradient with a distance for each dimension.
 func GradientScalars(c dispatch.Context, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
-	return gradient(c, self, dims, edgeOrder, len(spacing), func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor {
+	return computeGradient(c, self, dims, edgeOrder, len(spacing), func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		return computeEvenGradient(b, t, at, spacing[i], edgeOrder)
 	})
 }
 
 // GradientTensors is Gradient with the coordinates of the samples given for each dimension.
 func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
-	return gradient(c, self, dims, edgeOrder, len(spacing), func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor {
+	return computeGradient(c, self, dims, edgeOrder, len(spacing), func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
 			b.Check(status.Runtimef("gradient: expected each element of spacing to be a vector of the %d coordinates of dimension %d, but got shape %v", t.Sizes()[at], at, x.Sizes()))
@@ -42,7 +42,7 @@ func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.
 	})
 }
 
-func gradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor) (_ []*tensor.Tensor, err error) {
+func computeGradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	const op = "gradient"
 	switch {
 	case !self.DType().IsSigned():

@@ -16,20 +16,20 @@ import (
 
 // Atleast1d returns a zero-dim tensor one dimension.
 func Atleast1d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return atLeast(c, "atleast_1d", self, 1)
+	return returnAtLeast(c, "atleast_1d", self, 1)
 }
 
 // Atleast2d returns tensors of fewer dimensions leading ones.
 func Atleast2d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return atLeast(c, "atleast_2d", self, 2)
+	return returnAtLeast(c, "atleast_2d", self, 2)
 }
 
 // Atleast3d returns a vector a leading and a trailing dimension, a matrix a trailing one.
 func Atleast3d(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return atLeast(c, "atleast_3d", self, 3)
+	return returnAtLeast(c, "atleast_3d", self, 3)
 }
 
-func atLeast(c dispatch.Context, op string, self *tensor.Tensor, dims int) (_ *tensor.Tensor, err error) {
+func returnAtLeast(c dispatch.Context, op string, self *tensor.Tensor, dims int) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	return build.WriteResult(b, nil, viewAtLeast(b, self, dims))
@@ -52,20 +52,20 @@ func viewAtLeast(b *build.Builder, t *tensor.Tensor, dims int) *tensor.Tensor {
 
 // Atleast1dSequence is Atleast1d of every tensor.
 func Atleast1dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return eachAtLeast(c, "atleast_1d", tensors, 1)
+	return returnEachAtLeast(c, "atleast_1d", tensors, 1)
 }
 
 // Atleast2dSequence is Atleast2d of every tensor.
 func Atleast2dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return eachAtLeast(c, "atleast_2d", tensors, 2)
+	return returnEachAtLeast(c, "atleast_2d", tensors, 2)
 }
 
 // Atleast3dSequence is Atleast3d of every tensor.
 func Atleast3dSequence(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return eachAtLeast(c, "atleast_3d", tensors, 3)
+	return returnEachAtLeast(c, "atleast_3d", tensors, 3)
 }
 
-func eachAtLeast(c dispatch.Context, op string, tensors []*tensor.Tensor, dims int) (_ []*tensor.Tensor, err error) {
+func returnEachAtLeast(c dispatch.Context, op string, tensors []*tensor.Tensor, dims int) (_ []*tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	return b.ReturnAll(mapTensors(tensors, func(t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, dims) }))
@@ -80,8 +80,8 @@ func mapTensors(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor.Tens
 	return views
 }
 
-// joined concatenates the results of view along the dimension that the first of them determines, and writes them to out.
-func joined(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (_ *tensor.Tensor, err error) {
+// concatViews concatenates the results of view along the dimension that the first of them determines, and writes them to out.
+func concatViews(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (_ *tensor.Tensor, err error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
@@ -93,32 +93,32 @@ func joined(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor
 
 // Hstack concatenates tensors horizontally.
 func Hstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "hstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 1) }, func(first *tensor.Tensor) int64 {
+	return concatViews(c, "hstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 1) }, func(first *tensor.Tensor) int64 {
 		return int64(min(first.Dim()-1, 1))
 	})
 }
 
 // Vstack joins tensors below each other.
 func Vstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "vstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 2) }, along(0))
+	return concatViews(c, "vstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 2) }, fixedDim(0))
 }
 
 // Dstack joins tensors along the third dimension.
 func Dstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "dstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 3) }, along(2))
+	return concatViews(c, "dstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 3) }, fixedDim(2))
 }
 
 // ColumnStack concatenates tensors along dimension 1; those of fewer than two dimensions are columns.
 func ColumnStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return joined(c, "column_stack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
+	return concatViews(c, "column_stack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 		if t.Dim() > 1 {
 			return t
 		}
 		return b.Unsqueeze(viewAtLeast(b, t, 1), 1)
-	}, along(1))
+	}, fixedDim(1))
 }
 
-func along(dim int64) func(*tensor.Tensor) int64 {
+func fixedDim(dim int64) func(*tensor.Tensor) int64 {
 	return func(*tensor.Tensor) int64 { return dim }
 }
 

@@ -10,11 +10,11 @@ import (
 )
 
 // writeResults returns the results, or writes them to outs.
-func writeResults(b *build.Builder, names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+func writeResults(b *build.Builder, names []string, outs []*tensor.Tensor, result ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
 	for i, out := range outs {
-		made[i] = b.MatchLazyBits(made[i], out)
+		result[i] = b.MatchLazyBits(result[i], out)
 	}
-	r, err = ops.Finish(b.Scope(), names, outs, made...)
+	r, err = ops.Finish(b.Scope(), names, outs, result...)
 	dispatch.BumpVersion(err, outs...)
 	return r, err
 }
@@ -45,8 +45,8 @@ func narrowFirst(b *build.Builder, t *tensor.Tensor, dim int, n int64) *tensor.T
 	return b.Narrow(t, int64(dim), 0, n)
 }
 
-// newIdentity returns the n x n matrix with ones on the diagonal.
-func newIdentity(b *build.Builder, d dtype.DType, dev device.Device, n int64) *tensor.Tensor {
+// makeIdentity returns the n x n matrix with ones on the diagonal.
+func makeIdentity(b *build.Builder, d dtype.DType, dev device.Device, n int64) *tensor.Tensor {
 	return b.EyeWith(n, d, tensor.NoLayout, dev)
 }
 

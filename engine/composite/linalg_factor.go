@@ -15,15 +15,15 @@ import (
 
 // LinalgCholesky returns the Cholesky factor of matrices that have one.
 func LinalgCholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
-	return choleskyOf(c, "linalg.cholesky", out, self, upper)
+	return factorCholesky(c, "linalg.cholesky", out, self, upper)
 }
 
 // Cholesky is LinalgCholesky.
 func Cholesky(c dispatch.Context, out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
-	return choleskyOf(c, "cholesky", out, self, upper)
+	return factorCholesky(c, "cholesky", out, self, upper)
 }
 
-func choleskyOf(c dispatch.Context, op string, out, self *tensor.Tensor, upper bool) (_ *tensor.Tensor, err error) {
+func factorCholesky(c dispatch.Context, op string, out, self *tensor.Tensor, upper bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	l, info := b.LinalgCholeskyExWith(self, upper, false)
@@ -119,8 +119,8 @@ func Qr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (_ *tens
 		mode = "reduced"
 	}
 	q, r := b.LinalgQr(self, mode)
-	made, err := writeResults(b, []string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, q, r)
-	return made[0], made[1], err
+	result, err := writeResults(b, []string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, q, r)
+	return result[0], result[1], err
 }
 
 // Svd factors A = U diag(S) V^H.

@@ -58,10 +58,10 @@ func decomposeLowRank(b *build.Builder, a *tensor.Tensor, q, niter int64) (u, va
 	if rows < columns {
 		wide = conjTranspose(b, wide)
 	}
-	turned := conjTranspose(b, wide)
+	transposed := conjTranspose(b, wide)
 	basis := orthonormalize(b, b.Matmul(wide, drawNormal(b, a, d.Compute(), min(rows, columns), q)))
 	for range niter {
-		basis = iterateSubspace(b, turned, basis)
+		basis = iterateSubspace(b, transposed, basis)
 		basis = iterateSubspace(b, wide, basis)
 	}
 	left, sizes, vh := b.LinalgSvd(b.Matmul(conjTranspose(b, basis), wide), false)
@@ -78,9 +78,9 @@ func iterateSubspace(b *build.Builder, a, basis *tensor.Tensor) *tensor.Tensor {
 	inner := build.New(b.C, b.Op)
 	defer inner.ReleaseAll()
 	next, _ := inner.Return(orthonormalize(inner, inner.Matmul(a, basis)))
-	made := b.Track(next, nil)
+	result := b.Track(next, nil)
 	b.Drop(basis)
-	return made
+	return result
 }
 
 // mostRounds end iterations that would go on for ever.
@@ -174,54 +174,54 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Ten
 	if x == nil {
 		start = drawNormal(b, a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
 	}
-	values, vectors := w.iterate(castToCompute(b, start), wanted, rounds, limit)
+	values, vectors := w.improveVectors(castToCompute(b, start), wanted, rounds, limit)
 	r, err := writeResults(b, nil, make([]*tensor.Tensor, 2), b.CastTo(b.CloneWith(narrowFirst(b, values, -1, wanted), shape.Contiguous), d.ToReal()), b.CastTo(b.CloneWith(narrowFirst(b, vectors, -1, wanted), shape.Contiguous), d))
 	return r[0], r[1], err
 }
 
-// iterate improves vectors until the residuals of the first `wanted` ones are small, for at most `most` iterations.
-func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (values, vectors *tensor.Tensor) {
-	w.normA, w.normB = w.growth(w.a, x), w.growth(w.b, x)
-	values, x, _ = w.ritz(x)
+// improveVectors improves vectors until the residuals of the first `wanted` ones are small, for at most `most` iterations.
+func (w *lobpcg) improveVectors(x *tensor.Tensor, wanted, most int64, limit float64) (values, vectors *tensor.Tensor) {
+	w.normA, w.normB = w.estimateNorm(w.a, x), w.estimateNorm(w.b, x)
+	values, x, _ = w.solveRayleighRitz(x)
 	var along *tensor.Tensor
 	for range most {
-		residual := w.Sub(w.Matmul(w.a, x), scaleColumns(w.Builder, w.times(w.b, x), values))
-		if w.small(residual, x, values, wanted, limit) {
+		residual := w.Sub(w.Matmul(w.a, x), scaleColumns(w.Builder, w.multiplyBy(w.b, x), values))
+		if w.hasConverged(residual, x, values, wanted, limit) {
 			break
 		}
-		blocks := []*tensor.Tensor{x, w.times(w.inverse, residual)}
+		blocks := []*tensor.Tensor{x, w.multiplyBy(w.inverse, residual)}
 		if along != nil {
 			blocks = append(blocks, along)
 		}
-		values, x, along = w.ritz(w.Cat(blocks, int64(x.Dim()-1)))
+		values, x, along = w.solveRayleighRitz(w.Cat(blocks, int64(x.Dim()-1)))
 	}
 	return values, x
 }
 
-// growth returns how much longer a matrix makes vectors.
-func (w *lobpcg) growth(m, x *tensor.Tensor) *tensor.Tensor {
+// estimateNorm returns the norm of m x divided by the norm of x.
+func (w *lobpcg) estimateNorm(m, x *tensor.Tensor) *tensor.Tensor {
 	norm := func(t *tensor.Tensor) *tensor.Tensor {
 		return computeVectorNorm(w.Builder, t, 2, []int64{-2, -1}, false, dtype.None)
 	}
-	return w.Unsqueeze(w.Div(norm(w.times(m, x)), norm(x)), -1)
+	return w.Unsqueeze(w.Div(norm(w.multiplyBy(m, x)), norm(x)), -1)
 }
 
-// times returns the product with m, which is the identity if nil.
-func (w *lobpcg) times(m, x *tensor.Tensor) *tensor.Tensor {
+// multiplyBy returns the product with m, which is the identity if nil.
+func (w *lobpcg) multiplyBy(m, x *tensor.Tensor) *tensor.Tensor {
 	if m == nil {
 		return x
 	}
 	return w.Matmul(m, x)
 }
 
-// ritz finds the best vectors in the span of the given ones, and the part of them that is not in the span of the first block.
-func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
+// solveRayleighRitz finds the best vectors in the span of the given ones, and the part of them that is not in the span of the first block.
+func (w *lobpcg) solveRayleighRitz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
 	basis := orthonormalize(w.Builder, span)
-	turned := conjTranspose(w.Builder, basis)
-	inner := w.Matmul(turned, w.Matmul(w.a, basis))
+	transposed := conjTranspose(w.Builder, basis)
+	inner := w.Matmul(transposed, w.Matmul(w.a, basis))
 	var factor *tensor.Tensor
 	if w.b != nil {
-		gram := w.Matmul(turned, w.Matmul(w.b, basis))
+		gram := w.Matmul(transposed, w.Matmul(w.b, basis))
 		factor = w.LinalgCholesky(gram)
 		inner = solveTriangular(w.Builder, factor, inner, false, false)
 		inner = solveTriangular(w.Builder, factor, conjTranspose(w.Builder, inner), false, false)
@@ -240,9 +240,9 @@ func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
 	return values, w.Matmul(basis, vectors), along
 }
 
-// small reports whether the residuals of the first vectors are small relative to the terms that they are differences of. For tensors without data it
+// hasConverged reports whether the residuals of the first vectors are small relative to the terms that they are differences of. For tensors without data it
 // returns true.
-func (w *lobpcg) small(residual, x, values *tensor.Tensor, wanted int64, limit float64) bool {
+func (w *lobpcg) hasConverged(residual, x, values *tensor.Tensor, wanted int64, limit float64) bool {
 	if residual.Numel() == 0 || wanted == 0 {
 		return true
 	}

@@ -25,14 +25,14 @@ type order struct {
 	name string
 }
 
-// check returns an error for other names.
-func (o order) check(op string) error {
+// checkName returns an error for unknown names of matrix norms.
+func (o order) checkName(op string) error {
 	return ops.CheckWord(op, "the order", o.name, "", "fro", "nuc")
 }
 
 // computeMatrixNorm returns the norm of the matrices in two dimensions.
 func computeMatrixNorm(b *build.Builder, self *tensor.Tensor, by order, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
-	b.Check(cmp.Or(ops.CheckNormed(b.Op, self, d), by.check(b.Op)))
+	b.Check(cmp.Or(ops.CheckNormed(b.Op, self, d), by.checkName(b.Op)))
 	if self.Dim() < 2 {
 		b.Check(status.Runtimef("%s: the input tensor A must have at least 2 dimensions, got shape %v", b.Op, self.Sizes()))
 		return nil
@@ -186,9 +186,9 @@ func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int6
 	b := build.New(c, "norm")
 	defer b.Close(&err)
 	b.Check(ops.CheckWord(b.Op, "p", p, "fro", "nuc"))
-	made := computeMatrixNorm(b, self, order{name: p}, dim, keepdim, d)
-	b.Check(tensoriter.SameDType(b.Op, out, made.DType()))
-	return build.WriteResult(b, out, made)
+	result := computeMatrixNorm(b, self, order{name: p}, dim, keepdim, d)
+	b.Check(tensoriter.SameDType(b.Op, out, result.DType()))
+	return build.WriteResult(b, out, result)
 }
 
 // FrobeniusNorm returns the root of the sum of squares over up to two dimensions, or of all elements.
@@ -223,7 +223,7 @@ func LinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (_
 		by.p = p.Float()
 	}
 	if math.Abs(by.p) != 2 {
-		return conditioned(c, out, self, by)
+		return computeCond(c, out, self, by)
 	}
 	if err := ops.CheckMatrices(op, "A", self); err != nil {
 		return nil, err
@@ -244,13 +244,13 @@ func LinalgCond(c dispatch.Context, out, self *tensor.Tensor, p dtype.Scalar) (_
 
 // LinalgCondPStr is LinalgCond for norms with names.
 func LinalgCondPStr(c dispatch.Context, out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
-	return conditioned(c, out, self, order{name: p})
+	return computeCond(c, out, self, order{name: p})
 }
 
-// conditioned returns the product of the norms of matrices and their inverses.
-func conditioned(c dispatch.Context, out, self *tensor.Tensor, by order) (_ *tensor.Tensor, err error) {
+// computeCond returns the product of the norms of matrices and their inverses.
+func computeCond(c dispatch.Context, out, self *tensor.Tensor, by order) (_ *tensor.Tensor, err error) {
 	const op = "linalg.cond"
-	if err := cmp.Or(ops.CheckMatrices(op, "A", self), by.check(op)); err != nil {
+	if err := cmp.Or(ops.CheckMatrices(op, "A", self), by.checkName(op)); err != nil {
 		return nil, err
 	}
 	if self.Numel() > 0 || by.name != "" {
@@ -291,11 +291,11 @@ func scalarTolerances(b *build.Builder, self *tensor.Tensor, atol, rtol *float64
 	case !(a > 0):
 		r = defaultRtol(b, self)
 	}
-	return tolerance{b.Unsqueeze(newFloat64Scalar(b, a, self), -1), b.Unsqueeze(newFloat64Scalar(b, r, self), -1)}
+	return tolerance{b.Unsqueeze(makeFloat64Scalar(b, a, self), -1), b.Unsqueeze(makeFloat64Scalar(b, r, self), -1)}
 }
 
-// newFloat64Scalar returns a 0-dim float64 tensor on the device of like: values of any dtype are compared with it in float64.
-func newFloat64Scalar(b *build.Builder, v float64, like *tensor.Tensor) *tensor.Tensor {
+// makeFloat64Scalar returns a 0-dim float64 tensor on the device of like: values of any dtype are compared with it in float64.
+func makeFloat64Scalar(b *build.Builder, v float64, like *tensor.Tensor) *tensor.Tensor {
 	return b.FullWith([]int64{}, dtype.FloatScalar(v), dtype.Float64, tensor.NoLayout, like.Device())
 }
 
@@ -314,10 +314,10 @@ func tensorTolerances(b *build.Builder, self, atol, rtol *tensor.Tensor) toleran
 	}
 	t := tolerance{atol, rtol}
 	if atol == nil {
-		t.atol = newFloat64Scalar(b, 0, self)
+		t.atol = makeFloat64Scalar(b, 0, self)
 	}
 	if rtol == nil {
-		t.rtol = newFloat64Scalar(b, defaultRtol(b, self), self)
+		t.rtol = makeFloat64Scalar(b, defaultRtol(b, self), self)
 		if atol != nil {
 			t.rtol = b.Where(b.Gt(atol, b.FloatNumber(0)), b.FloatNumber(0), t.rtol)
 		}
@@ -343,7 +343,7 @@ func computeSingularValues(b *build.Builder, self *tensor.Tensor, hermitian bool
 	return b.LinalgSvdvals(self)
 }
 
-func rankOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
+func computeRank(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.matrix_rank")
 	defer b.Close(&err)
 	b.Check(ops.CheckMatrices(b.Op, "A", self))
@@ -353,29 +353,29 @@ func rankOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits
 
 // LinalgMatrixRank returns the number of singular values that are not negligible.
 func LinalgMatrixRank(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
-	return rankOf(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, atol, rtol) })
+	return computeRank(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, atol, rtol) })
 }
 
 // LinalgMatrixRankAtolRtolTensor is LinalgMatrixRank with tensors.
 func LinalgMatrixRankAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	return rankOf(c, out, self, hermitian, func(b *build.Builder) tolerance { return tensorTolerances(b, self, atol, rtol) })
+	return computeRank(c, out, self, hermitian, func(b *build.Builder) tolerance { return tensorTolerances(b, self, atol, rtol) })
 }
 
 // LinalgMatrixRankTol is LinalgMatrixRank with an absolute tolerance alone.
 func LinalgMatrixRankTol(c dispatch.Context, out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
-	return rankOf(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, &tol, new(float64)) })
+	return computeRank(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, &tol, new(float64)) })
 }
 
 // LinalgMatrixRankTolTensor is LinalgMatrixRankTol with a tensor.
 func LinalgMatrixRankTolTensor(c dispatch.Context, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	return rankOf(c, out, self, hermitian, func(b *build.Builder) tolerance {
+	return computeRank(c, out, self, hermitian, func(b *build.Builder) tolerance {
 		t := tensorTolerances(b, self, tol, nil)
 		t.rtol = b.FloatNumber(0)
 		return t
 	})
 }
 
-func pinvOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
+func computePinv(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.pinv")
 	defer b.Close(&err)
 	b.Check(ops.CheckMatrices(b.Op, "A", self))
@@ -401,28 +401,28 @@ func pinvOf(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits
 
 // LinalgPinv returns the pseudoinverse of matrices.
 func LinalgPinv(c dispatch.Context, out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
-	return pinvOf(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, atol, rtol) })
+	return computePinv(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, atol, rtol) })
 }
 
 // LinalgPinvAtolRtolTensor is LinalgPinv with tensors.
 func LinalgPinvAtolRtolTensor(c dispatch.Context, out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	return pinvOf(c, out, self, hermitian, func(b *build.Builder) tolerance { return tensorTolerances(b, self, atol, rtol) })
+	return computePinv(c, out, self, hermitian, func(b *build.Builder) tolerance { return tensorTolerances(b, self, atol, rtol) })
 }
 
 // LinalgPinvRcond is LinalgPinv with a relative tolerance alone.
 func LinalgPinvRcond(c dispatch.Context, out, self *tensor.Tensor, rcond float64, hermitian bool) (*tensor.Tensor, error) {
-	return pinvOf(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, nil, &rcond) })
+	return computePinv(c, out, self, hermitian, func(b *build.Builder) tolerance { return scalarTolerances(b, self, nil, &rcond) })
 }
 
 // LinalgPinvRcondTensor is LinalgPinvRcond with a tensor.
 func LinalgPinvRcondTensor(c dispatch.Context, out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	return pinvOf(c, out, self, hermitian, func(b *build.Builder) tolerance { return tensorTolerances(b, self, nil, rcond) })
+	return computePinv(c, out, self, hermitian, func(b *build.Builder) tolerance { return tensorTolerances(b, self, nil, rcond) })
 }
 
 // Pinverse is LinalgPinvRcond.
 func Pinverse(c dispatch.Context, self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
-	made, err := c.LinalgPinvRcond(nil, self, rcond, false)
-	return only("pinverse", made, err)
+	result, err := c.LinalgPinvRcond(nil, self, rcond, false)
+	return wrapError("pinverse", result, err)
 }
 
 // LinalgVander has the powers of the elements of vectors in rows.
@@ -451,10 +451,10 @@ func LinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (_ *tensor.Te
 	return build.WriteResult(b, nil, b.Cumprod(all, -1))
 }
 
-// productsFirst reports whether sums of products in dtype d, over `all` elements in sums of `length`, take less time as an elementwise product in
+// isElementwiseProductFaster reports whether sums of products in dtype d, over `all` elements in sums of `length`, take less time as an elementwise product in
 // memory order and a sum than as separate dot products: for short sums, or non-adjacent elements. 16-bit floats are rounded once, in matrix products,
 // which do not support bool.
-func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
+func isElementwiseProductFaster(d dtype.DType, all, length int64, adjacent bool) bool {
 	return d.Compute() == d && d != dtype.Bool && all > length && (length < 64 || !adjacent)
 }
 
@@ -482,7 +482,7 @@ func LinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (_ *t
 		left = b.Conj(left)
 	}
 	all, adjacent := left.Numel(), left.Strides()[at] == 1 && right.Strides()[at] == 1
-	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && productsFirst(d, all, sizes[at], adjacent) {
+	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && isElementwiseProductFaster(d, all, sizes[at], adjacent) {
 		products := b.Mul(left, right)
 		return build.WriteResult(b, out, b.SumWith(products, []int64{int64(at)}, false, d))
 	}

@@ -16,14 +16,14 @@ import (
 
 // LinalgCross returns the cross product along dim.
 func LinalgCross(c dispatch.Context, out, self, other *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	made, err := c.Cross(out, self, other, ops.Int(dim))
-	return only("linalg.cross", made, err)
+	result, err := c.Cross(out, self, other, ops.Int(dim))
+	return wrapError("linalg.cross", result, err)
 }
 
 // LinalgDiagonal views a diagonal.
 func LinalgDiagonal(c dispatch.Context, a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
-	made, err := c.Diagonal(a, offset, dim1, dim2)
-	return only("linalg.diagonal", made, err)
+	result, err := c.Diagonal(a, offset, dim1, dim2)
+	return wrapError("linalg.diagonal", result, err)
 }
 
 // LinalgMultiDot returns the product of matrices in the order that takes the fewest multiplications.
@@ -32,7 +32,7 @@ func LinalgMultiDot(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Te
 	if len(tensors) < 2 {
 		return nil, status.Runtimef("%s: expected at least 2 tensors, got %d", op, len(tensors))
 	}
-	return productOf(c, op, out, tensors, true)
+	return multiplyChain(c, op, out, tensors, true)
 }
 
 // ChainMatmul is LinalgMultiDot for matrices alone.
@@ -41,10 +41,10 @@ func ChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tens
 	if len(matrices) == 0 {
 		return nil, status.Runtimef("%s: expected one or more matrices", op)
 	}
-	return productOf(c, op, out, matrices, false)
+	return multiplyChain(c, op, out, matrices, false)
 }
 
-func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (_ *tensor.Tensor, err error) {
+func multiplyChain(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	last := len(tensors) - 1
@@ -70,7 +70,7 @@ func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*ten
 			return nil, status.Runtimef("%s: tensors %d and %d with shapes %v and %v cannot be multiplied", op, i, i+1, factors[i].Sizes(), t.Sizes())
 		}
 	}
-	split := cheapest(factors)
+	split := findCheapestSplits(factors)
 	var multiply func(i, j int) *tensor.Tensor
 	multiply = func(i, j int) *tensor.Tensor {
 		if i == j {
@@ -93,9 +93,9 @@ func productOf(c dispatch.Context, op string, out *tensor.Tensor, tensors []*ten
 	return r[0], err
 }
 
-// cheapest returns, for each range of matrices, where to split it for the fewest multiplications (dynamic programming after S. Godbole, On efficient
+// findCheapestSplits returns, for each range of matrices, where to split it for the fewest multiplications (dynamic programming after S. Godbole, On efficient
 // computation of matrix chain products, 1973).
-func cheapest(matrices []*tensor.Tensor) [][]int {
+func findCheapestSplits(matrices []*tensor.Tensor) [][]int {
 	n := len(matrices)
 	rows := func(i int) float64 { return float64(matrices[i].Sizes()[0]) }
 	columns := func(i int) float64 { return float64(matrices[i].Sizes()[1]) }
@@ -141,7 +141,7 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (_
 	case 0:
 		size, _ := shape.Matrix(self.Sizes())
 		power = b.CloneWith(self, shape.Contiguous)
-		b.Copy(power, newIdentity(b, self.DType(), self.Device(), size), false)
+		b.Copy(power, makeIdentity(b, self.DType(), self.Device(), size), false)
 	case 1:
 		power = square
 		if n > 0 {
@@ -195,36 +195,36 @@ func LinalgMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor,
 	count := self.Numel() / (size * size)
 	piece := max(matricesAtOnce/(size*size), 1)
 	if count <= piece || !backend.Known(self) {
-		return exponential(c, self)
+		return computeMatrixExp(c, self)
 	}
 	from := b.AsShape(self, count, size, size)
-	made := b.EmptyBeside(self, self.DType(), count, size, size)
+	result := b.EmptyBeside(self, self.DType(), count, size, size)
 	for i := int64(0); i < count; i += piece {
-		writeExponentials(b, made, from, i, min(piece, count-i))
+		writeExponentials(b, result, from, i, min(piece, count-i))
 	}
-	return build.WriteResult(b, nil, b.AsShape(made, self.Sizes()...))
+	return build.WriteResult(b, nil, b.AsShape(result, self.Sizes()...))
 }
 
 // writeExponentials writes the exponentials of count matrices, from index start on, to result.
-func writeExponentials(b *build.Builder, made, from *tensor.Tensor, start, count int64) {
+func writeExponentials(b *build.Builder, result, from *tensor.Tensor, start, count int64) {
 	piece := build.New(b.C, b.Op)
 	defer piece.ReleaseAll()
 	of := func(t *tensor.Tensor) *tensor.Tensor {
 		return piece.Narrow(t, 0, start, count)
 	}
-	to, a := of(made), of(from)
-	piece.Copy(to, piece.Track(exponential(b.C, a)), false)
+	to, a := of(result), of(from)
+	piece.Copy(to, piece.Track(computeMatrixExp(b.C, a)), false)
 }
 
-// exponential is LinalgMatrixExp of matrices together.
-func exponential(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
+// computeMatrixExp is LinalgMatrixExp of matrices together.
+func computeMatrixExp(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.matrix_exp")
 	defer b.Close(&err)
-	a := b.CastTo(self, exponentialIn(self.DType()))
+	a := b.CastTo(self, matrixExpDType(self.DType()))
 	size, _ := shape.Matrix(self.Sizes())
 	halvings, most := countHalvings(b, a)
 	a = b.Div(a, b.Unsqueeze(b.Unsqueeze(b.Exp2(halvings), -1), -1))
-	ones := newIdentity(b, a.DType(), a.Device(), size)
+	ones := makeIdentity(b, a.DType(), a.Device(), size)
 	two := b.Matmul(a, a)
 	four := b.Matmul(two, two)
 	six := b.Matmul(four, two)
@@ -267,8 +267,8 @@ func exponential(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err
 	return build.WriteResult(b, nil, b.CastTo(x, self.DType()))
 }
 
-// exponentialIn returns the dtype that exponentials are computed in: squaring magnifies the errors of float32.
-func exponentialIn(d dtype.DType) dtype.DType {
+// matrixExpDType returns the dtype that exponentials are computed in: squaring magnifies the errors of float32.
+func matrixExpDType(d dtype.DType) dtype.DType {
 	if d.IsComplex() {
 		return dtype.Complex128
 	}

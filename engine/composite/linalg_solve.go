@@ -91,7 +91,7 @@ func CholeskyInverse(c dispatch.Context, out, self *tensor.Tensor, upper bool) (
 		checkInfo(b, findFirstZero(b, b.Diagonal(self, 0, -2, -1)), ops.SingularInverse)
 	}
 	wide := castToCompute(b, self)
-	ones := newIdentity(b, self.DType().Compute(), self.Device(), n)
+	ones := makeIdentity(b, self.DType().Compute(), self.Device(), n)
 	inverse := b.CholeskySolve(ones, wide, upper)
 	return finishCast(b, out, b.CastTo(inverse, self.DType()))
 }
@@ -136,8 +136,8 @@ func solveFactored(c dispatch.Context, op string, out, lu, pivots, rhs *tensor.T
 	}
 	var x *tensor.Tensor
 	if adjoint {
-		turned := conjTranspose(b, lu)
-		x = solveTriangular(b, turned, solveTriangular(b, turned, rhs, false, false), true, true)
+		transposed := conjTranspose(b, lu)
+		x = solveTriangular(b, transposed, solveTriangular(b, transposed, rhs, false, false), true, true)
 		x = permuteRows(b, x, b.Argsort(order, -1, false))
 	} else {
 		x = solveTriangular(b, lu, solveTriangular(b, lu, permuteRows(b, rhs, order), false, true), true, false)
@@ -156,9 +156,9 @@ func permuteRows(b *build.Builder, t, order *tensor.Tensor) *tensor.Tensor {
 	if b.Check(err); err != nil {
 		return nil
 	}
-	turned := b.Expand(b.Transpose(t, -2, -1), shape.Append(batch, columns, rows)...)
+	transposed := b.Expand(b.Transpose(t, -2, -1), shape.Append(batch, columns, rows)...)
 	index := b.Expand(b.Unsqueeze(order, -2), shape.Append(batch, columns, rows)...)
-	return b.Transpose(b.Gather(turned, -1, index), -2, -1)
+	return b.Transpose(b.Gather(transposed, -1, index), -2, -1)
 }
 
 // LinalgDet returns the determinant of matrices: the product of the diagonal of U, with the sign of the exchanges of rows.
@@ -187,8 +187,8 @@ func readPivots(b *build.Builder, a *tensor.Tensor) (diagonal, parity *tensor.Te
 	b.Check(ops.CheckSquare(b.Op, "A", a))
 	lu, pivots, _ := factorLU(b, castToCompute(b, a), true)
 	n, _ := shape.Matrix(a.Sizes())
-	places := b.ArangeStartWith(dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
-	exchanges := b.Sum(b.Ne(pivots, places), []int64{-1}, false)
+	indices := b.ArangeStartWith(dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
+	exchanges := b.Sum(b.Ne(pivots, indices), []int64{-1}, false)
 	odd := b.Remainder(exchanges, b.Number(dtype.IntScalar(2)))
 	parity = b.Sub(b.Number(dtype.IntScalar(1)), b.Mul(odd, b.Number(dtype.IntScalar(2))))
 	return b.Diagonal(lu, 0, -2, -1), parity

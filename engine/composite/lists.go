@@ -42,32 +42,32 @@ func (l *list) checkLengths() {
 	}
 }
 
-// fit checks the number of scalars.
-func (l *list) fit(scalars int) {
+// checkScalars checks the number of scalars.
+func (l *list) checkScalars(scalars int) {
 	if scalars != len(l.lists[0]) {
 		l.Failf("Tensor list must have same number of elements as scalar list, got %d and %d", len(l.lists[0]), scalars)
 	}
 }
 
-// zeroDim checks and keeps a tensor that counts for all items.
-func (l *list) zeroDim(t *tensor.Tensor) {
+// setZeroDim checks and stores a 0-dim tensor that applies to all items.
+func (l *list) setZeroDim(t *tensor.Tensor) {
 	l.shared = t
 	if t.Dim() != 0 || t.Numel() != 1 {
 		l.Failf("scalar tensor expected to be 0 dim but it has %d dimensions and %d elements", t.Dim(), t.Numel())
 	}
 }
 
-// numbers are tensors of the numbers, one for each item.
-func (l *list) numbers(scalars []dtype.Scalar) []*tensor.Tensor {
-	made := make([]*tensor.Tensor, len(scalars))
+// wrapScalars returns a 0-dim tensor for each scalar.
+func (l *list) wrapScalars(scalars []dtype.Scalar) []*tensor.Tensor {
+	result := make([]*tensor.Tensor, len(scalars))
 	for i, n := range scalars {
-		made[i] = l.Number(n)
+		result[i] = l.Number(n)
 	}
-	return made
+	return result
 }
 
-// elements reads a vector with a factor for each item. Factors that have a derivative are multiplied to the tensors of the second list, and are 1 in the result.
-func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
+// readFactors reads a vector with a factor for each item. Factors that have a derivative are multiplied to the tensors of the second list, and are 1 in the result.
+func (l *list) readFactors(t *tensor.Tensor) []dtype.Scalar {
 	read := make([]dtype.Scalar, len(l.lists[0]))
 	if t.Dim() != 1 || t.Numel() != int64(len(read)) {
 		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(read), t.Sizes())
@@ -94,8 +94,8 @@ func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
 	return read
 }
 
-// tensors returns those of item i.
-func (l *list) tensors(i int) []*tensor.Tensor {
+// itemTensors returns the tensors of item i.
+func (l *list) itemTensors(i int) []*tensor.Tensor {
 	t := make([]*tensor.Tensor, len(l.lists))
 	for k, of := range l.lists {
 		t[k] = of[i]
@@ -103,53 +103,53 @@ func (l *list) tensors(i int) []*tensor.Tensor {
 	return t
 }
 
-// results returns the results of all items.
-func (l *list) results(f item) ([]*tensor.Tensor, error) {
+// collectResults returns the results of all items.
+func (l *list) collectResults(f item) ([]*tensor.Tensor, error) {
 	all := make([]*tensor.Tensor, len(l.lists[0]))
 	for i := range all {
-		all[i] = l.Track(f(nil, l.tensors(i), i))
+		all[i] = l.Track(f(nil, l.itemTensors(i), i))
 	}
 	return l.ReturnAll(all)
 }
 
-// inPlace writes the results of items to the tensors of the first list, after checking that all of them can be written. Items that can fail by their
+// writeInPlace writes the results of items to the tensors of the first list, after checking that all of them can be written. Items that can fail by their
 // dtypes, shapes, devices or for lack of memory are computed before the first one is written.
-func (l *list) inPlace(f item) error { return l.write(f, l.apart()) }
+func (l *list) writeInPlace(f item) error { return l.writeItems(f, l.hasDisjointItems()) }
 
-// overwrite is inPlace of operators that only write: they have no result that could be computed before.
-func (l *list) overwrite(f item) error { return l.write(f, false) }
+// overwriteItems is writeInPlace for operators that only write: they have no result that could be computed before.
+func (l *list) overwriteItems(f item) error { return l.writeItems(f, false) }
 
-// write checks items on meta tensors, and computes all of them before the first one is written unless apart is set.
-func (l *list) write(f item, apart bool) error {
-	made := make([]*tensor.Tensor, len(l.lists[0]))
+// writeItems checks items on meta tensors, and computes all of them before the first one is written unless apart is set.
+func (l *list) writeItems(f item, apart bool) error {
+	result := make([]*tensor.Tensor, len(l.lists[0]))
 	for i, to := range l.lists[0] {
-		l.Check(l.writable(to))
-		t := l.tensors(i)
-		if l.plain(t) || keyed(t) {
+		l.Check(l.checkWritable(to))
+		t := l.itemTensors(i)
+		if l.cannotFail(t) || hasOtherKeys(t) {
 			continue
 		}
-		l.try(f, t, i)
+		l.tryOnMeta(f, t, i)
 		if apart {
-			made[i] = l.computed(f, t, i)
+			result[i] = l.computeItem(f, t, i)
 		}
 	}
 	for i, to := range l.lists[0] {
-		if made[i] != nil {
-			l.Copy(to, made[i], false)
+		if result[i] != nil {
+			l.Copy(to, result[i], false)
 			continue
 		}
-		l.CheckWritten(f(to, l.tensors(i), i))
+		l.CheckWritten(f(to, l.itemTensors(i), i))
 	}
 	return nil
 }
 
-// keyed reports whether a tensor of an item has a dispatch key other than Gradient.
-func keyed(t []*tensor.Tensor) bool {
+// hasOtherKeys reports whether a tensor of an item has a dispatch key other than Gradient.
+func hasOtherKeys(t []*tensor.Tensor) bool {
 	return slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^tensor.Gradient != 0 })
 }
 
-// apart returns whether no item reads or writes the memory that another one writes to.
-func (l *list) apart() bool {
+// hasDisjointItems reports whether no item reads or writes the memory that another one writes to.
+func (l *list) hasDisjointItems() bool {
 	writes := map[*storage.Storage]int{}
 	for i, to := range l.lists[0] {
 		if _, twice := writes[to.Storage()]; twice {
@@ -167,23 +167,23 @@ func (l *list) apart() bool {
 	return l.shared == nil || !slices.ContainsFunc(l.lists[0], func(t *tensor.Tensor) bool { return t.Storage() == l.shared.Storage() })
 }
 
-// computed returns the result of an item, cast to the dtype of its first tensor.
-func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
+// computeItem returns the result of an item, cast to the dtype of its first tensor.
+func (l *list) computeItem(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
 	to := t[0]
-	made := l.Track(f(nil, t, i))
+	result := l.Track(f(nil, t, i))
 	switch {
-	case !slices.Equal(made.Sizes(), to.Sizes()):
-		l.Failf("output with shape %v doesn't match the broadcast shape %v", to.Sizes(), made.Sizes())
-	case !dtype.CanCast(made.DType(), to.DType()):
-		l.Failf("result type %v can't be cast to the desired output type %v", made.DType(), to.DType())
-	case made.Device() != to.Device():
-		l.Failf("expected out to be on device %v, as the result is, but it is on %v", made.Device(), to.Device())
+	case !slices.Equal(result.Sizes(), to.Sizes()):
+		l.Failf("output with shape %v doesn't match the broadcast shape %v", to.Sizes(), result.Sizes())
+	case !dtype.CanCast(result.DType(), to.DType()):
+		l.Failf("result type %v can't be cast to the desired output type %v", result.DType(), to.DType())
+	case result.Device() != to.Device():
+		l.Failf("expected out to be on device %v, as the result is, but it is on %v", result.Device(), to.Device())
 	}
-	return l.CastTo(made, to.DType())
+	return l.CastTo(result, to.DType())
 }
 
-// writable returns an error for read-only memory and for leaves that require grad.
-func (l *list) writable(to *tensor.Tensor) error {
+// checkWritable returns an error for read-only memory and for leaves that require grad.
+func (l *list) checkWritable(to *tensor.Tensor) error {
 	if err := tensoriter.Fillable(l.Op, to); err != nil {
 		return err
 	}
@@ -200,10 +200,11 @@ func (l *list) writable(to *tensor.Tensor) error {
 	return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", l.Op)
 }
 
-// plain returns whether the call of an item cannot be rejected: its tensors are dense floating-point tensors of one dtype, shape and device.
-func (l *list) plain(t []*tensor.Tensor) bool {
+// cannotFail reports whether the call of an item cannot return an error: its tensors are dense floating-point tensors of one dtype, shape
+// and device.
+func (l *list) cannotFail(t []*tensor.Tensor) bool {
 	to := t[0]
-	if !to.DType().IsFloatingPoint() || to.Device().Type == device.CUDA || l.shared != nil || l.allocates || keyed(t) {
+	if !to.DType().IsFloatingPoint() || to.Device().Type == device.CUDA || l.shared != nil || l.allocates || hasOtherKeys(t) {
 		return false
 	}
 	return !slices.ContainsFunc(t, func(o *tensor.Tensor) bool {
@@ -211,10 +212,10 @@ func (l *list) plain(t []*tensor.Tensor) bool {
 	})
 }
 
-// try returns an error for overlapping memory, and calls an item on one device with meta tensors.
-func (l *list) try(f item, t []*tensor.Tensor, i int) {
-	l.disjoint(t)
-	probed := l.shared != nil && l.shared.Device() == t[0].Device() && !keyed([]*tensor.Tensor{l.shared}) && !l.shared.IsWrappedNumber()
+// tryOnMeta returns an error for overlapping memory, and calls an item on one device with meta tensors.
+func (l *list) tryOnMeta(f item, t []*tensor.Tensor, i int) {
+	l.checkOverlap(t)
+	probed := l.shared != nil && l.shared.Device() == t[0].Device() && !hasOtherKeys([]*tensor.Tensor{l.shared}) && !l.shared.IsWrappedNumber()
 	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) || l.shared != nil && !probed && l.shared.Device() != device.Host {
 		return
 	}
@@ -234,8 +235,8 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	l.CheckWritten(f(probes[0], probes, i))
 }
 
-// disjoint returns an error for memory that the first tensor of an item overlaps with itself, or in part with another.
-func (l *list) disjoint(t []*tensor.Tensor) {
+// checkOverlap returns an error for memory that the first tensor of an item overlaps with itself, or in part with another.
+func (l *list) checkOverlap(t []*tensor.Tensor) {
 	l.Check(tensoriter.Writable(l.Op, t[0]))
 	for _, o := range t[1:] {
 		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(), t[0].Strides())

@@ -41,8 +41,8 @@ func (s *loss) setReduction(average, reduce ops.Bool, reduction string, words ..
 	}
 }
 
-// reduced applies the reduction to the losses of elements.
-func (s *loss) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
+// reduceLoss applies the reduction to the losses of elements.
+func (s *loss) reduceLoss(t *tensor.Tensor) (*tensor.Tensor, error) {
 	switch s.reduction {
 	case "mean":
 		return s.ReturnNew(s.C.Mean(nil, t, nil, false, dtype.None))
@@ -52,39 +52,40 @@ func (s *loss) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return build.WriteResult(s.Builder, nil, t)
 }
 
-// weighted is reduced where each element has a weight, by whose sum a mean divides.
-func (s *loss) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
+// reduceWeighted applies the reduction to weighted losses. A mean is divided by the sum of the weights.
+func (s *loss) reduceWeighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	t = s.Mul(t, weight)
 	if s.reduction == "mean" {
 		return build.WriteResult(s.Builder, nil, s.Div(s.Sum(t, nil, false), s.Sum(weight, nil, false)))
 	}
-	return s.reduced(t)
+	return s.reduceLoss(t)
 }
 
-// times returns t * weight, or t if weight is nil.
-func (s *loss) times(t, weight *tensor.Tensor) *tensor.Tensor {
+// applyWeight returns t * weight, or t if weight is nil.
+func (s *loss) applyWeight(t, weight *tensor.Tensor) *tensor.Tensor {
 	if weight == nil {
 		return t
 	}
 	return s.Mul(t, weight)
 }
 
-// sameSizes returns an error for another tensor that has not the sizes of self.
-func (s *loss) sameSizes(name string, self, other *tensor.Tensor) {
+// checkSameSizes returns an error if other has other sizes than self.
+func (s *loss) checkSameSizes(name string, self, other *tensor.Tensor) {
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		s.Check(status.Valuef("%s: Using a %s size (%v) that is different to the input size (%v) is an error; the sizes must be equal", s.Op, name, other.Sizes(), self.Sizes()))
 	}
 }
 
-func (s *loss) positive(t *tensor.Tensor) *tensor.Tensor {
+// clampNegative returns max(t, 0).
+func (s *loss) clampNegative(t *tensor.Tensor) *tensor.Tensor {
 	return s.ClampMin(t, s.IntNumber(0))
 }
 func (s *loss) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
 	return s.Eq(t, s.IntNumber(v))
 }
 
-// pairs returns the losses of self and target, and warns if broadcasting pairs elements that the sizes do not.
-func (s *loss) pairs(self, target *tensor.Tensor, losses func() (*tensor.Tensor, error)) *tensor.Tensor {
+// computeLosses returns the losses of self and target, and warns if broadcasting pairs elements that the sizes do not.
+func (s *loss) computeLosses(self, target *tensor.Tensor, losses func() (*tensor.Tensor, error)) *tensor.Tensor {
 	t := s.Track(losses())
 	if !slices.Equal(self.Sizes(), target.Sizes()) {
 		s.Check(warning.TargetSize.Of(s.Op, "Using a target size (%v) that is different to the input size (%v) computes %d losses by broadcasting, which will likely lead to incorrect results; "+
@@ -93,13 +94,13 @@ func (s *loss) pairs(self, target *tensor.Tensor, losses func() (*tensor.Tensor,
 	return t
 }
 
-// regressed reduces the losses of pairs, weighted if weight is not nil.
-func (s *loss) regressed(self, target, weight *tensor.Tensor, losses func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// reducePairs reduces the losses of pairs, weighted if weight is not nil.
+func (s *loss) reducePairs(self, target, weight *tensor.Tensor, losses func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if weight == nil {
-		return s.reduced(s.pairs(self, target, losses))
+		return s.reduceLoss(s.computeLosses(self, target, losses))
 	}
-	s.sameSizes("weight", self, weight)
-	return s.weighted(s.pairs(self, target, losses), weight)
+	s.checkSameSizes("weight", self, weight)
+	return s.reduceWeighted(s.computeLosses(self, target, losses), weight)
 }
 
 // NnL1Loss returns the absolute difference.
@@ -108,7 +109,7 @@ func NnL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce o
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
 	difference := s.Sub(self, target)
-	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
+	return s.reducePairs(self, target, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 }
 
 // NnMseLoss returns the square of the difference.
@@ -116,8 +117,8 @@ func NnMseLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce 
 	s := newLoss(c, "nn_mse_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
-	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
+	s.Check(checkFloating(s.Op, self))
+	return s.reducePairs(self, target, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
 }
 
 // NnHuberLoss returns the square of small differences, and the size of large ones.
@@ -125,16 +126,16 @@ func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction stri
 	s := newLoss(c, "nn_huber_loss")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)
-	s.Check(floating(s.Op, self))
+	s.Check(checkFloating(s.Op, self))
 	if !(delta > 0) {
 		s.Check(status.Runtimef("%s: delta must be positive, but is %v", s.Op, delta))
 	}
-	each := s.pairs(self, target, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, delta, 1) })
+	each := s.computeLosses(self, target, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, delta, 1) })
 	if weight != nil {
-		s.sameSizes("weight", self, weight)
+		s.checkSameSizes("weight", self, weight)
 		each = s.Mul(each, weight)
 	}
-	return s.reduced(each)
+	return s.reduceLoss(each)
 }
 
 // NnSmoothL1Loss is huber loss over beta.
@@ -142,15 +143,15 @@ func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, re
 	s := newLoss(c, "nn_smooth_l1_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
+	s.Check(checkFloating(s.Op, self))
 	if beta < 0 {
 		s.Check(status.Runtimef("%s: beta must not be negative, but is %v", s.Op, beta))
 	}
 	if beta == 0 {
 		difference := s.Sub(self, target)
-		return s.regressed(self, target, nil, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
+		return s.reducePairs(self, target, nil, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 	}
-	return s.regressed(self, target, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
+	return s.reducePairs(self, target, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
 }
 
 // NnKlDiv returns the divergence of a distribution from another one, whose logarithms are given.
@@ -159,7 +160,7 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction, "batchmean")
 	for _, t := range []*tensor.Tensor{self, target} {
-		s.Check(floating(s.Op, t))
+		s.Check(checkFloating(s.Op, t))
 	}
 	var each *tensor.Tensor
 	if logTarget {
@@ -168,7 +169,7 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 		each = s.Sub(s.Xlogy(target, target), s.Mul(target, self))
 	}
 	if s.reduction != "batchmean" {
-		return s.reduced(each)
+		return s.reduceLoss(each)
 	}
 	examples := int64(1)
 	if self.Dim() > 0 {
@@ -182,19 +183,19 @@ func NnBinaryCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tenso
 	s := newLoss(c, "nn_binary_cross_entropy")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.sameSizes("target", self, target)
-	s.Check(floating(s.Op, self))
+	s.checkSameSizes("target", self, target)
+	s.Check(checkFloating(s.Op, self))
 	if self.DType() != target.DType() {
 		s.Check(status.Runtimef("%s: target must have the dtype of self, %v, but has %v", s.Op, self.DType(), target.DType()))
 	}
-	s.probabilities("self", self)
-	s.probabilities("target", target)
+	s.checkProbabilities("self", self)
+	s.checkProbabilities("target", target)
 	each := s.NnBinaryCrossEntropyEach(self, target)
-	return s.reduced(s.times(each, weight))
+	return s.reduceLoss(s.applyWeight(each, weight))
 }
 
-// probabilities returns an error for elements outside of [0, 1], for tensors with data.
-func (s *loss) probabilities(name string, t *tensor.Tensor) {
+// checkProbabilities returns an error for elements outside of [0, 1], for tensors with data.
+func (s *loss) checkProbabilities(name string, t *tensor.Tensor) {
 	if t.Numel() == 0 {
 		return
 	}
@@ -209,10 +210,10 @@ func NnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (
 	s := newLoss(c, "nn_binary_cross_entropy")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, "none")
-	s.Check(floating(s.Op, self))
+	s.Check(checkFloating(s.Op, self))
 	bounded := func(t *tensor.Tensor) *tensor.Tensor { return s.ClampMin(t, s.IntNumber(-100)) }
 	off := s.Mul(s.Sub(target, s.IntNumber(1)), bounded(s.Log1p(s.Neg(self))))
-	return s.reduced(s.Sub(off, s.Mul(target, bounded(s.Log(self)))))
+	return s.reduceLoss(s.Sub(off, s.Mul(target, bounded(s.Log(self)))))
 }
 
 // NnBinaryCrossEntropyWithLogits returns that of the logistic function of self.
@@ -220,13 +221,13 @@ func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *te
 	s := newLoss(c, "nn_binary_cross_entropy_with_logits")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.sameSizes("target", self, target)
-	s.Check(floating(s.Op, self))
+	s.checkSameSizes("target", self, target)
+	s.Check(checkFloating(s.Op, self))
 	on := s.NnLogsigmoid(self)
 	if positive != nil {
 		on = s.Mul(on, s.Add(s.Mul(s.Sub(positive, s.IntNumber(1)), target), s.IntNumber(1)))
 	}
-	return s.reduced(s.times(s.Sub(s.Mul(s.Sub(s.IntNumber(1), target), self), on), weight))
+	return s.reduceLoss(s.applyWeight(s.Sub(s.Mul(s.Sub(s.IntNumber(1), target), self), on), weight))
 }
 
 // NnPoissonNllLoss returns that of counts, whose rate is self, or its exponential.
@@ -244,7 +245,7 @@ func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput,
 		stirling := s.Add(s.Sub(s.Mul(target, s.Log(target)), target), s.Mul(s.Log(s.Mul(target, s.FloatNumber(2*math.Pi))), s.FloatNumber(0.5)))
 		each = s.Add(each, s.Where(s.Gt(target, s.IntNumber(1)), stirling, s.IntNumber(0)))
 	}
-	return s.reduced(each)
+	return s.reduceLoss(each)
 }
 
 // NnGaussianNllLoss returns that of normal distributions, whose variances are at least eps.
@@ -253,7 +254,7 @@ func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor
 	s := newLoss(c, op)
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)
-	s.Check(floating(op, self))
+	s.Check(checkFloating(op, self))
 	if variance.IsWrappedNumber() {
 		variance = s.Mul(s.OnesBeside(self, self.DType(), self.Sizes()...), variance)
 	}
@@ -285,7 +286,7 @@ func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor
 	if full {
 		each = s.Add(each, s.FloatNumber(0.5*math.Log(2*math.Pi)))
 	}
-	return s.reduced(each)
+	return s.reduceLoss(each)
 }
 
 // NnHingeEmbeddingLoss returns self where the label is 1, and max(0, margin - self) where it is -1.
@@ -293,9 +294,9 @@ func NnHingeEmbeddingLoss(c dispatch.Context, self, target *tensor.Tensor, margi
 	s := newLoss(c, "nn_hinge_embedding_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
-	apart := s.Where(s.isLabel(target, 1), s.IntNumber(0), s.positive(s.Sub(s.FloatNumber(margin), self)))
-	return s.reduced(s.Add(apart, s.Where(s.isLabel(target, -1), s.IntNumber(0), self)))
+	s.Check(checkFloating(s.Op, self))
+	apart := s.Where(s.isLabel(target, 1), s.IntNumber(0), s.clampNegative(s.Sub(s.FloatNumber(margin), self)))
+	return s.reduceLoss(s.Add(apart, s.Where(s.isLabel(target, -1), s.IntNumber(0), self)))
 }
 
 // NnMarginRankingLoss returns by how much the first is not above the second by margin, or below it where the label is -1.
@@ -306,7 +307,7 @@ func NnMarginRankingLoss(c dispatch.Context, first, second, target *tensor.Tenso
 	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
 		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
 	}
-	return s.reduced(s.positive(s.Add(s.Mul(s.Neg(target), s.Sub(first, second)), s.FloatNumber(margin))))
+	return s.reduceLoss(s.clampNegative(s.Add(s.Mul(s.Neg(target), s.Sub(first, second)), s.FloatNumber(margin))))
 }
 
 // NnSoftMarginLoss returns log(1 + e^-xy) of labels y.
@@ -314,12 +315,12 @@ func NnSoftMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, 
 	s := newLoss(c, "nn_soft_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
+	s.Check(checkFloating(s.Op, self))
 	products := s.Mul(self, target)
 	if !slices.Equal(products.Sizes(), self.Sizes()) {
 		return nil, status.Runtimef("%s: target must broadcast to the sizes of self, %v, but has sizes %v", s.Op, self.Sizes(), target.Sizes())
 	}
-	return s.reduced(s.Neg(s.NnLogsigmoid(products)))
+	return s.reduceLoss(s.Neg(s.NnLogsigmoid(products)))
 }
 
 // NnMultilabelSoftMarginLoss returns the mean of binary cross entropies over classes.
@@ -331,8 +332,8 @@ func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor
 		s.Check(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
 	}
 	on, off := s.NnLogsigmoid(self), s.NnLogsigmoid(s.Neg(self))
-	each := s.times(s.Neg(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.IntNumber(1), target), off))), weight)
-	return s.reduced(s.Mean(each, []int64{-1}, false))
+	each := s.applyWeight(s.Neg(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.IntNumber(1), target), off))), weight)
+	return s.reduceLoss(s.Mean(each, []int64{-1}, false))
 }
 
 // NnCosineEmbeddingLoss penalizes large angles of vectors where the label is 1, and small ones where it is -1.
@@ -350,7 +351,7 @@ func NnCosineEmbeddingLoss(c dispatch.Context, first, second, target *tensor.Ten
 	length := func(t *tensor.Tensor) *tensor.Tensor { return s.Add(over(s.Mul(t, t)), s.FloatNumber(1e-12)) }
 	cosine := s.Div(over(s.Mul(first, second)), s.Sqrt(s.Mul(length(first), length(second))))
 	near := s.Where(s.isLabel(target, 1), s.Sub(s.IntNumber(1), cosine), s.IntNumber(0))
-	return s.reduced(s.Add(near, s.Where(s.isLabel(target, -1), s.positive(s.Sub(cosine, s.FloatNumber(margin))), s.IntNumber(0))))
+	return s.reduceLoss(s.Add(near, s.Where(s.isLabel(target, -1), s.clampNegative(s.Sub(cosine, s.FloatNumber(margin))), s.IntNumber(0))))
 }
 
 // NnTripletMarginLoss returns by how much the positive vector is not nearer to the anchor than the negative one by margin.
@@ -371,5 +372,5 @@ func NnTripletMarginLoss(c dispatch.Context, anchor, positive, negative *tensor.
 	if swap {
 		far = s.Minimum(far, distance(positive, negative))
 	}
-	return s.reduced(s.positive(s.Sub(s.Add(near, s.FloatNumber(margin)), far)))
+	return s.reduceLoss(s.clampNegative(s.Sub(s.Add(near, s.FloatNumber(margin)), far)))
 }

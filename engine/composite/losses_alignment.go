@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// lengths returns the elements of a tensor of integers: of a vector, or of the only example.
-func (s *loss) lengths(t *tensor.Tensor, name string) []int64 {
+// readLengths returns the elements of a tensor of integers: of a vector, or of the only example.
+func (s *loss) readLengths(t *tensor.Tensor, name string) []int64 {
 	if !t.DType().IsIntegral() {
 		s.Failf("%s must be of integers, but is of %v", name, t.DType())
 	}
@@ -20,8 +20,8 @@ func (s *loss) lengths(t *tensor.Tensor, name string) []int64 {
 	return readCounts(s.Builder, s.AsShape(s.CastTo(t, dtype.Int64), t.Numel()), name)
 }
 
-// aligned returns the loss of connectionist temporal classification.
-func (s *loss) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, finite bool) (*tensor.Tensor, error) {
+// computeCTC computes the connectionist temporal classification loss.
+func (s *loss) computeCTC(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, finite bool) (*tensor.Tensor, error) {
 	alone := logs.Dim() == 2
 	if alone {
 		logs = s.Unsqueeze(logs, 1)
@@ -52,8 +52,8 @@ func (s *loss) aligned(logs, targets *tensor.Tensor, steps, labels []int64, blan
 	return build.WriteResult(s.Builder, nil, losses)
 }
 
-// reductionOf returns the word for a number of PyTorch's.
-func reductionOf(op string, number int64) (string, error) {
+// reductionName returns the name of a reduction that is given by PyTorch's number.
+func reductionName(op string, number int64) (string, error) {
 	words := []string{"none", "mean", "sum"}
 	if number < 0 || number >= int64(len(words)) {
 		return "", status.Valuef("%s: reduction must be 0 (none), 1 (mean) or 2 (sum), but is %d", op, number)
@@ -65,18 +65,18 @@ func reductionOf(op string, number int64) (string, error) {
 func CtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "ctc_loss")
 	defer s.Close(&err)
-	s.reduction, err = reductionOf(s.Op, reduction)
+	s.reduction, err = reductionName(s.Op, reduction)
 	s.Check(err)
-	return s.aligned(logs, targets, steps, labels, blank, finite)
+	return s.computeCTC(logs, targets, steps, labels, blank, finite)
 }
 
 // CtcLossTensor is CtcLoss with lengths in tensors.
 func CtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "ctc_loss")
 	defer s.Close(&err)
-	s.reduction, err = reductionOf(s.Op, reduction)
+	s.reduction, err = reductionName(s.Op, reduction)
 	s.Check(err)
-	return s.aligned(logs, targets, s.lengths(steps, "input_lengths"), s.lengths(labels, "target_lengths"), blank, finite)
+	return s.computeCTC(logs, targets, s.readLengths(steps, "input_lengths"), s.readLengths(labels, "target_lengths"), blank, finite)
 }
 
 // NnCtcLoss is CtcLoss with the reduction as a string.
@@ -84,7 +84,7 @@ func NnCtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels [
 	s := newLoss(c, "nn_ctc_loss")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)
-	return s.aligned(logs, targets, steps, labels, blank, finite)
+	return s.computeCTC(logs, targets, steps, labels, blank, finite)
 }
 
 // NnCtcLossTensor is NnCtcLoss with lengths in tensors.
@@ -92,5 +92,5 @@ func NnCtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Te
 	s := newLoss(c, "nn_ctc_loss")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)
-	return s.aligned(logs, targets, s.lengths(steps, "input_lengths"), s.lengths(labels, "target_lengths"), blank, finite)
+	return s.computeCTC(logs, targets, s.readLengths(steps, "input_lengths"), s.readLengths(labels, "target_lengths"), blank, finite)
 }

@@ -19,8 +19,8 @@ type labels struct {
 	dim   int64 // of classes
 }
 
-// labelled returns an error for classes that are not those of self.
-func (s *loss) labelled(self, target *tensor.Tensor, ignore int64) (l labels) {
+// checkLabels returns the labels of target, or an error if target does not contain classes of self.
+func (s *loss) checkLabels(self, target *tensor.Tensor, ignore int64) (l labels) {
 	if self.Dim() == 0 {
 		s.Check(status.Indexf("%s: self must have at least one dimension, the classes", s.Op))
 		return l
@@ -48,8 +48,8 @@ func (s *loss) labelled(self, target *tensor.Tensor, ignore int64) (l labels) {
 	return l
 }
 
-// picked returns the element of the class of each example.
-func (s *loss) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
+// gatherClasses returns the elements of t at the class of each batch element.
+func (s *loss) gatherClasses(t *tensor.Tensor, l labels) *tensor.Tensor {
 	return s.NnPick(t, l.dim, l.index)
 }
 
@@ -86,8 +86,8 @@ func convertClassError(b *build.Builder, err error, classes int64, index *tensor
 	return status.Indexf("%s: Target %d is out of bounds; classes are from 0 to %d", b.Op, least, classes-1)
 }
 
-// weightOf returns the weight of the class of each target, 0 for ignored ones. Without weights it returns the mask of valid targets.
-func (s *loss) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
+// gatherWeights returns the weight of the class of each target, 0 for ignored ones. Without weights it returns the mask of valid targets.
+func (s *loss) gatherWeights(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
 	if weight == nil {
 		return l.valid
 	}
@@ -100,8 +100,8 @@ func (s *loss) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
 	return s.Where(l.valid, s.AsShape(each, l.index.Sizes()...), s.IntNumber(0))
 }
 
-// averaged reduces losses that are scaled by factor. It masks ignored targets, which might contribute 0 * inf.
-func (s *loss) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
+// reduceMasked reduces losses that are scaled by factor. It masks ignored targets, which might contribute 0 * inf.
+func (s *loss) reduceMasked(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 	if factor != valid {
 		each = s.Mul(each, factor)
 	}
@@ -120,10 +120,10 @@ func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average 
 	s := newLoss(c, "nn_nll_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
-	l := s.labelled(self, target, ignore)
-	factor := s.weightOf(self, weight, l)
-	return build.WriteResult(s.Builder, nil, s.averaged(s.Neg(s.picked(self, l)), factor, l.valid))
+	s.Check(checkFloating(s.Op, self))
+	l := s.checkLabels(self, target, ignore)
+	factor := s.gatherWeights(self, weight, l)
+	return build.WriteResult(s.Builder, nil, s.reduceMasked(s.Neg(s.gatherClasses(self, l)), factor, l.valid))
 }
 
 // NnCrossEntropy is nll loss of the logarithm of softmax, or that of distributions over classes.
@@ -131,20 +131,20 @@ func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, ave
 	s := newLoss(c, "nn_cross_entropy")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
+	s.Check(checkFloating(s.Op, self))
 	if !(smoothing >= 0 && smoothing <= 1) {
 		s.Check(status.Runtimef("%s: label_smoothing must be between 0.0 and 1.0, but got %v", s.Op, smoothing))
 	}
 	if self.Dim() > 0 && slices.Equal(self.Sizes(), target.Sizes()) {
-		return s.ofDistributions(self, target, weight, ignore, smoothing)
+		return s.computeSoftTargetLoss(self, target, weight, ignore, smoothing)
 	}
-	l := s.labelled(self, target, ignore)
+	l := s.checkLabels(self, target, ignore)
 	logs := s.LogSoftmax(self, l.dim, dtype.None)
-	factor := s.weightOf(self, weight, l)
-	loss := s.averaged(s.Neg(s.picked(logs, l)), factor, l.valid)
+	factor := s.gatherWeights(self, weight, l)
+	loss := s.reduceMasked(s.Neg(s.gatherClasses(logs, l)), factor, l.valid)
 	if smoothing > 0 {
 		n := self.Sizes()[l.dim]
-		all := s.Neg(s.Sum(s.times(logs, s.alongClasses(self, weight, l.dim)), []int64{l.dim}, false))
+		all := s.Neg(s.Sum(s.applyWeight(logs, s.reshapeClassWeight(self, weight, l.dim)), []int64{l.dim}, false))
 		smooth := s.Where(l.valid, s.AsShape(all, l.index.Sizes()...), s.IntNumber(0))
 		switch s.reduction {
 		case "mean":
@@ -157,8 +157,8 @@ func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, ave
 	return build.WriteResult(s.Builder, nil, loss)
 }
 
-// alongClasses reshapes a weight of classes to broadcast with self; nil stays nil.
-func (s *loss) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Tensor {
+// reshapeClassWeight reshapes a weight of classes to broadcast with self; nil stays nil.
+func (s *loss) reshapeClassWeight(self, weight *tensor.Tensor, dim int64) *tensor.Tensor {
 	if weight == nil {
 		return nil
 	}
@@ -170,8 +170,8 @@ func (s *loss) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Tens
 	return s.AsShape(weight, append([]int64{n}, slices.Repeat([]int64{1}, self.Dim()-1-int(dim))...)...)
 }
 
-// ofDistributions returns the cross entropy of distributions over classes; a mean is that of examples.
-func (s *loss) ofDistributions(self, target, weight *tensor.Tensor, ignore int64, smoothing float64) (*tensor.Tensor, error) {
+// computeSoftTargetLoss computes the cross entropy of distributions over classes. A mean is taken over the batch.
+func (s *loss) computeSoftTargetLoss(self, target, weight *tensor.Tensor, ignore int64, smoothing float64) (*tensor.Tensor, error) {
 	if !target.DType().IsFloatingPoint() {
 		return nil, status.Runtimef("%s: probabilities must be of a floating-point dtype, but are of %v", s.Op, target.DType())
 	}
@@ -183,7 +183,7 @@ func (s *loss) ofDistributions(self, target, weight *tensor.Tensor, ignore int64
 	if smoothing > 0 {
 		target = s.Add(s.Mul(target, s.FloatNumber(1-smoothing)), s.FloatNumber(smoothing/float64(n)))
 	}
-	each := s.times(s.Mul(s.LogSoftmax(self, dim, dtype.None), target), s.alongClasses(self, weight, dim))
+	each := s.applyWeight(s.Mul(s.LogSoftmax(self, dim, dtype.None), target), s.reshapeClassWeight(self, weight, dim))
 	switch s.reduction {
 	case "mean":
 		return build.WriteResult(s.Builder, nil, s.Neg(s.Div(s.Sum(each, nil, false), s.FloatNumber(float64(self.Numel())/float64(n)))))
@@ -193,8 +193,8 @@ func (s *loss) ofDistributions(self, target, weight *tensor.Tensor, ignore int64
 	return build.WriteResult(s.Builder, nil, s.Neg(s.Sum(each, []int64{dim}, false)))
 }
 
-// table returns self with examples along its first dimension, and classes along its second one.
-func (s *loss) table(self *tensor.Tensor) *tensor.Tensor {
+// flattenBatch returns self with the batch in its first dimension, and the classes in its second one.
+func (s *loss) flattenBatch(self *tensor.Tensor) *tensor.Tensor {
 	if self.Dim() > 2 || self.Dim() > 0 && self.Sizes()[self.Dim()-1] == 0 {
 		s.Check(status.Runtimef("%s: Expected non-empty vector or matrix with optional 0-dim batch size, but got: %v", s.Op, self.Sizes()))
 	}
@@ -204,12 +204,12 @@ func (s *loss) table(self *tensor.Tensor) *tensor.Tensor {
 	return s.AsShape(self, 1, self.Numel())
 }
 
-// rows returns the losses of examples the sizes that their labels have.
-func (s *loss) rows(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+// reshapeLosses returns the losses of the batch in the sizes of its labels.
+func (s *loss) reshapeLosses(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if s.reduction == "none" {
 		each = s.AsShape(each, sizes...)
 	}
-	return s.reduced(each)
+	return s.reduceLoss(each)
 }
 
 // NnMultiMarginLoss returns by how much the class of an example is not above each other one by margin.
@@ -217,11 +217,11 @@ func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64,
 	s := newLoss(c, "nn_multi_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
+	s.Check(checkFloating(s.Op, self))
 	if p != 1 && p != 2 {
 		s.Check(status.Valuef("%s: p must be 1 or 2, but is %d", s.Op, p))
 	}
-	table := s.table(self)
+	table := s.flattenBatch(self)
 	n, m := table.Sizes()[0], table.Sizes()[1]
 	if target.Dim() > 1 || target.Numel() != n || target.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: target must be an int64 tensor of %d class indices, but has sizes %v and dtype %v", s.Op, n, target.Sizes(), target.DType())
@@ -231,7 +231,7 @@ func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64,
 	}
 	at := s.AsShape(target, n, 1)
 	own := s.Gather(table, 1, at)
-	each := s.positive(s.Add(s.Sub(table, own), s.FloatNumber(margin)))
+	each := s.clampNegative(s.Add(s.Sub(table, own), s.FloatNumber(margin)))
 	if p == 2 {
 		each = s.Square(each)
 	}
@@ -242,7 +242,7 @@ func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64,
 	}
 	others := s.Ne(s.ArangeWith(dtype.IntScalar(m), dtype.Int64, tensor.NoLayout, self.Device()), at)
 	each = s.Div(s.Sum(s.Where(others, each, s.IntNumber(0)), []int64{1}, false), s.IntNumber(m))
-	return s.rows(each, target.Sizes())
+	return s.reshapeLosses(each, target.Sizes())
 }
 
 // NnMultilabelMarginLoss sums the margins by which each target class is not at least 1 above each other class. The list of target classes ends at the
@@ -251,11 +251,11 @@ func NnMultilabelMarginLoss(c dispatch.Context, self, target *tensor.Tensor, ave
 	s := newLoss(c, "nn_multilabel_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
-	s.Check(floating(s.Op, self))
+	s.Check(checkFloating(s.Op, self))
 	if target.DType() != dtype.Int64 || !slices.Equal(self.Sizes(), target.Sizes()) {
 		s.Check(status.Runtimef("%s: target must have the sizes of self, %v, and be of int64, but has %v, of %v", s.Op, self.Sizes(), target.Sizes(), target.DType()))
 	}
-	table, list := s.table(self), s.table(target)
+	table, list := s.flattenBatch(self), s.flattenBatch(target)
 	m := table.Sizes()[1]
 	ends := s.Lt(list, s.IntNumber(0))
 	ended := s.CumsumWith(ends, 1, dtype.Int64)
@@ -274,7 +274,7 @@ func NnMultilabelMarginLoss(c dispatch.Context, self, target *tensor.Tensor, ave
 	none, one := s.ZerosBeside(table, dtype.Int64, table.Sizes()...), s.CastTo(valid, dtype.Int64)
 	counts := s.ScatterAdd(none, 1, at, one)
 	pairs := s.LogicalAnd(s.Unsqueeze(valid, 2), s.Unsqueeze(s.isLabel(counts, 0), 1))
-	each := s.positive(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.IntNumber(1)))
+	each := s.clampNegative(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.IntNumber(1)))
 	each = s.Div(s.Sum(s.Where(pairs, each, s.IntNumber(0)), []int64{1, 2}, false), s.IntNumber(m))
-	return s.rows(each, self.Sizes()[:max(self.Dim()-1, 0)])
+	return s.reshapeLosses(each, self.Sizes()[:max(self.Dim()-1, 0)])
 }

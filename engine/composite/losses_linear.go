@@ -43,9 +43,9 @@ func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight
 	if rows != ops.NoInt && len(w) == 2 && len(x) == 2 && smoothing == 0 {
 		each := s.NnLinearLosses(self, linear, target, bias, weight, left, int64(rows))
 		if reduction != "mean" || likely {
-			return s.reduced(each)
+			return s.reduceLoss(each)
 		}
-		return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.Sum(s.factor(target, weight, self.DType(), left), nil, false)))
+		return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.Sum(s.gatherMarginWeights(target, weight, self.DType(), left), nil, false)))
 	}
 	features := w[len(w)-1]
 	flat := s.AsShape(linear, shape.Product(w[:len(w)-1]), features)
@@ -56,8 +56,8 @@ func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight
 	return build.WriteResult(s.Builder, nil, s.NnCrossEntropy(logits, target, weight, ops.NoBool, left, ops.NoBool, reduction, smoothing))
 }
 
-// factor returns the weight of the class of each target, 0 for ignored ones.
-func (s *loss) factor(target, weight *tensor.Tensor, d dtype.DType, left int64) *tensor.Tensor {
+// gatherMarginWeights returns the weight of the class of each target, 0 for ignored ones.
+func (s *loss) gatherMarginWeights(target, weight *tensor.Tensor, d dtype.DType, left int64) *tensor.Tensor {
 	valid := s.Ne(target, s.IntNumber(left))
 	if weight == nil {
 		return s.CastTo(valid, d)

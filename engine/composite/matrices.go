@@ -24,8 +24,8 @@ func Kron(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor
 		wideA, wideB, sizes = append(wideA, selfSizes[i], 1), append(wideB, 1, otherSizes[i]), append(sizes, selfSizes[i]*otherSizes[i])
 	}
 	product := b.Mul(b.AsShape(self, wideA...), b.AsShape(other, wideB...))
-	made := b.AsShape(b.AsContiguous(product), sizes...)
-	return build.WriteResultCast(b, out, made)
+	result := b.AsShape(b.AsContiguous(product), sizes...)
+	return build.WriteResultCast(b, out, result)
 }
 
 // Vander returns the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.

@@ -26,45 +26,45 @@ func DimByName(_ dispatch.Context, self *tensor.Tensor, name string) (int64, err
 
 // Rename returns a view with other names; nil are none.
 func Rename(c dispatch.Context, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
-	names, err := renamed("rename", self, names)
+	names, err := resolveNames("rename", self, names)
 	if err != nil {
 		return nil, err
 	}
-	return viewed(c, "rename", self, names)
+	return viewWithNames(c, "rename", self, names)
 }
 
 // RenameInPlace returns the tensor itself other names.
 func RenameInPlace(_ dispatch.Context, self *tensor.Tensor, names []string) error {
-	names, err := renamed("rename_", self, names)
+	names, err := resolveNames("rename_", self, names)
 	if err != nil {
 		return err
 	}
 	return self.Rename("rename_", names)
 }
 
-// renamed checks a list of names, in which an ellipsis keeps those that a tensor has.
-func renamed(op string, self *tensor.Tensor, names []string) ([]string, error) {
+// resolveNames checks a list of names, in which an ellipsis keeps those that a tensor has.
+func resolveNames(op string, self *tensor.Tensor, names []string) ([]string, error) {
 	if names == nil {
 		return nil, nil
 	}
-	names, err := expanded(op, self, names)
+	names, err := expandEllipsis(op, self, names)
 	if err != nil {
 		return nil, err
 	}
-	return names, nameable(op, self, names)
+	return names, checkNames(op, self, names)
 }
 
-// nameable returns an error for names that a tensor cannot have.
-func nameable(op string, self *tensor.Tensor, names []string) error {
+// checkNames returns an error for names that a tensor cannot have.
+func checkNames(op string, self *tensor.Tensor, names []string) error {
 	if self.Layout() != tensor.Strided {
 		return status.NotImplementedf("%s: names are not supported for sparse tensors; convert with to_dense()", op)
 	}
 	return tensor.CheckNames(op, names)
 }
 
-// expanded returns a list of a tensor's length, with its own names in the place of an ellipsis.
-func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) {
-	at, err := ellipsisOf(op, names)
+// expandEllipsis returns a list of a tensor's length, with its own names in the place of an ellipsis.
+func expandEllipsis(op string, self *tensor.Tensor, names []string) ([]string, error) {
+	at, err := findEllipsis(op, names)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) 
 	return names, nil
 }
 
-// ellipsisOf returns the position of the ellipsis, or -1 for none.
-func ellipsisOf(op string, names []string) (int, error) {
+// findEllipsis returns the position of the ellipsis, or -1 for none.
+func findEllipsis(op string, names []string) (int, error) {
 	at := slices.Index(names, others)
 	if at >= 0 && slices.Contains(names[at+1:], others) {
 		return 0, status.Runtimef("%s: there is more than one ellipsis in %s", op, tensor.NamesText(names))
@@ -87,22 +87,22 @@ func ellipsisOf(op string, names []string) (int, error) {
 	return at, nil
 }
 
-// viewed returns a view of all elements with names.
-func viewed(c dispatch.Context, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
-	made, err := c.Excluding(tensor.Named).View(self, self.Sizes())
+// viewWithNames returns a view of all elements with names.
+func viewWithNames(c dispatch.Context, op string, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+	result, err := c.Excluding(tensor.Named).View(self, self.Sizes())
 	if err == nil {
-		made.SetNames(names)
+		result.SetNames(names)
 	}
-	return only(op, made, err)
+	return wrapError(op, result, err)
 }
 
 // RefineNames names dimensions that have no name.
 func RefineNames(c dispatch.Context, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	const op = "refine_names"
 	own := named.Of(self)
-	names, err := expanded(op, self, names)
+	names, err := expandEllipsis(op, self, names)
 	if err == nil {
-		err = nameable(op, self, names)
+		err = checkNames(op, self, names)
 	}
 	if err != nil {
 		return nil, err
@@ -112,17 +112,17 @@ func RefineNames(c dispatch.Context, self *tensor.Tensor, names []string) (*tens
 			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; use rename()", op, tensor.NamesText(own), tensor.NamesText(names), i, own[i])
 		}
 	}
-	return viewed(c, op, self, names)
+	return viewWithNames(c, op, self, names)
 }
 
 // AlignTo permutes the dimensions to the order of the names, with dimensions of size 1 for others.
 func AlignTo(c dispatch.Context, self *tensor.Tensor, names []string) (*tensor.Tensor, error) {
-	return aligned(c, "align_to", self, names)
+	return alignNames(c, "align_to", self, names)
 }
 
 // AlignAs is AlignTo the names of other.
 func AlignAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return aligned(c, "align_as", self, named.Of(other))
+	return alignNames(c, "align_as", self, named.Of(other))
 }
 
 // AlignTensors aligns all with the one that has the most dimensions.
@@ -138,17 +138,17 @@ func AlignTensors(c dispatch.Context, tensors []*tensor.Tensor) (_ []*tensor.Ten
 	defer b.Close(&err)
 	results := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
-		results[i] = b.Track(aligned(c, op, t, longest))
+		results[i] = b.Track(alignNames(c, op, t, longest))
 	}
 	return b.ReturnAll(results)
 }
 
-func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string) (_ *tensor.Tensor, err error) {
+func alignNames(c dispatch.Context, op string, self *tensor.Tensor, names []string) (_ *tensor.Tensor, err error) {
 	own := named.Of(self)
 	if at := slices.Index(own, ""); at >= 0 {
 		return nil, status.Runtimef("%s: all dimensions must have names, but dimension %d of Tensor%s has none; use refine_names()", op, at, tensor.NamesText(own))
 	}
-	at, err := ellipsisOf(op, names)
+	at, err := findEllipsis(op, names)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func aligned(c dispatch.Context, op string, self *tensor.Tensor, names []string)
 // FlattenOutDim merges the dimensions from start to end into one with a name.
 func FlattenOutDim(c dispatch.Context, self *tensor.Tensor, start, end int64, outDim string) (*tensor.Tensor, error) {
 	const op = "flatten"
-	made, err := c.Excluding(tensor.Named).Flatten(self, start, end)
+	result, err := c.Excluding(tensor.Named).Flatten(self, start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func FlattenOutDim(c dispatch.Context, self *tensor.Tensor, start, end int64, ou
 	} else {
 		own = []string{outDim}
 	}
-	return relabelled(op, made, own)
+	return attachNames(op, result, own)
 }
 
 // FlattenDims is FlattenOutDim of dimensions that follow each other.
@@ -224,34 +224,34 @@ func UnflattenNames(c dispatch.Context, self *tensor.Tensor, dim int64, sizes []
 	if len(sizes) != len(names) {
 		return nil, status.Runtimef("%s: got %d sizes for %d names, %s", op, len(sizes), len(names), tensor.NamesText(names))
 	}
-	made, err := c.Excluding(tensor.Named).Unflatten(self, dim, sizes)
+	result, err := c.Excluding(tensor.Named).Unflatten(self, dim, sizes)
 	if err != nil {
 		return nil, err
 	}
 	own := named.Of(self)
 	dim = (dim + int64(len(own))) % int64(len(own))
-	return relabelled(op, made, slices.Concat(own[:dim], names, own[dim+1:]))
+	return attachNames(op, result, slices.Concat(own[:dim], names, own[dim+1:]))
 }
 
 // DiagonalOutdim is Diagonal, whose last dimension has a name.
 func DiagonalOutdim(c dispatch.Context, self *tensor.Tensor, outdim string, dim1, dim2, offset int64) (*tensor.Tensor, error) {
-	made, err := c.Diagonal(self, offset, dim1, dim2)
+	result, err := c.Diagonal(self, offset, dim1, dim2)
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Clone(named.Of(made))
+	names := slices.Clone(named.Of(result))
 	names[len(names)-1] = outdim
-	return relabelled("diagonal", made, names)
+	return attachNames("diagonal", result, names)
 }
 
-// relabelled returns a result names, or it up.
-func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor, error) {
+// attachNames returns result with names, or releases it if the names are invalid.
+func attachNames(op string, result *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	s.Track(made, nil)
+	s.Track(result, nil)
 	if err := tensor.CheckNames(op, names); err != nil {
 		return nil, err
 	}
-	made.SetNames(names)
-	return s.Return(made)
+	result.SetNames(names)
+	return s.Return(result)
 }

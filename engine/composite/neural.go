@@ -123,14 +123,14 @@ func NnOneHot(c dispatch.Context, self *tensor.Tensor, classes int64) (_ *tensor
 	if classes <= 0 {
 		return nil, status.Runtimef("%s: num_classes must be positive, or -1, but is %d", op, classes)
 	}
-	places := b.ArangeWith(dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device())
-	return build.WriteResult(b, nil, b.CastTo(b.Eq(b.Unsqueeze(self, -1), places), dtype.Int64))
+	indices := b.ArangeWith(dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device())
+	return build.WriteResult(b, nil, b.CastTo(b.Eq(b.Unsqueeze(self, -1), indices), dtype.Int64))
 }
 
 // PixelShuffle moves channels into height and width.
 func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *tensor.Tensor, err error) {
 	const op = "pixel_shuffle"
-	lead, n, err := image(op, self, "upscale_factor", factor)
+	lead, n, err := splitImageSizes(op, self, "upscale_factor", factor)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *ten
 // PixelUnshuffle reverses PixelShuffle.
 func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *tensor.Tensor, err error) {
 	const op = "pixel_unshuffle"
-	lead, n, err := image(op, self, "downscale_factor", factor)
+	lead, n, err := splitImageSizes(op, self, "downscale_factor", factor)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +164,8 @@ func PixelUnshuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *t
 	return build.WriteResult(b, nil, matchFormat(b, self, b.AsShape(parts, append(lead, channels*factor*factor, height, width)...)))
 }
 
-// image returns the sizes before the last three, and those.
-func image(op string, self *tensor.Tensor, name string, factor int64) (lead, last []int64, err error) {
+// splitImageSizes returns the sizes before the last three, and the last three.
+func splitImageSizes(op string, self *tensor.Tensor, name string, factor int64) (lead, last []int64, err error) {
 	at := self.Dim() - 3
 	if at < 0 {
 		return nil, nil, status.Runtimef("%s: self must have shape (..., C, H, W), but has sizes %v", op, self.Sizes())
@@ -213,8 +213,8 @@ func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (_ *t
 	defer b.Close(&err)
 	sizes := slices.Concat(self.Sizes()[:1], []int64{groups, channels / groups}, self.Sizes()[2:])
 	parts := b.AsShape(self, sizes...)
-	turned := b.Transpose(parts, 1, 2)
-	return build.WriteResult(b, nil, matchFormat(b, self, b.AsShape(b.CloneWith(turned, shape.Contiguous), self.Sizes()...)))
+	transposed := b.Transpose(parts, 1, 2)
+	return build.WriteResult(b, nil, matchFormat(b, self, b.AsShape(b.CloneWith(transposed, shape.Contiguous), self.Sizes()...)))
 }
 
 // NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
@@ -246,7 +246,7 @@ func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64
 	if weight.Dim() != 2 {
 		return nil, status.Runtimef("%s: 'weight' must be 2-D, but has sizes %v", op, weight.Sizes())
 	}
-	if err := rowIndices(op, "indices", indices); err != nil {
+	if err := checkRowIndices(op, "indices", indices); err != nil {
 		return nil, err
 	}
 	b := build.New(c, op)
@@ -256,8 +256,8 @@ func Embedding(c dispatch.Context, weight, indices *tensor.Tensor, padding int64
 	return build.WriteResult(b, nil, b.AsShape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
 }
 
-// rowIndices returns an error for indices, which are named so, of a dtype that names no rows.
-func rowIndices(op, name string, indices *tensor.Tensor) error {
+// checkRowIndices returns an error if indices, the argument `name`, do not have an integer dtype for row numbers.
+func checkRowIndices(op, name string, indices *tensor.Tensor) error {
 	if d := indices.DType(); d != dtype.Int64 && d != dtype.Int32 {
 		return status.Runtimef("%s: %s must be of int64 or int32, but are of %v", op, name, d)
 	}
@@ -281,7 +281,7 @@ func EmbeddingRenorm(c dispatch.Context, self, indices *tensor.Tensor, maxNorm, 
 	if self.Dim() != 2 {
 		return status.Runtimef("%s: self must be a matrix, but has sizes %v", op, self.Sizes())
 	}
-	if err := rowIndices(op, "indices", indices); err != nil {
+	if err := checkRowIndices(op, "indices", indices); err != nil {
 		return err
 	}
 	if !(normType > 0) || !(maxNorm >= 0) {

@@ -140,7 +140,7 @@ func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, 
 func normalizeLastDims(b *build.Builder, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (n normalized) {
 	rows, width, err := normalizedShape(b.Op, self, last, []string{"weight", "bias"}, weight, bias)
 	b.Check(err)
-	b.Check(floating(b.Op, self))
+	b.Check(checkFloating(b.Op, self))
 	parameterDType(b, self, weight, bias)
 	return normalizeGroups(b, self, weight, bias, rows, 1, width, eps, true, false)
 }
@@ -227,7 +227,7 @@ func groupNorm(b *build.Builder, self *tensor.Tensor, groups int64, weight, bias
 
 // checkAndNormalizeGroups checks the arguments of group normalization, and normalizes the groups of each batch element.
 func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (n normalized) {
-	b.Check(floating(b.Op, self))
+	b.Check(checkFloating(b.Op, self))
 	switch {
 	case groups <= 0 || channels%groups != 0:
 		b.Failf("num_groups must be positive and divide the number of channels, %d, but is %d", channels, groups)
@@ -244,8 +244,8 @@ func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor
 	return normalizeGroups(b, self, weight, bias, examples, groups, channels/groups, eps, true, false)
 }
 
-// rounding returns that of means: those of integers are integers.
-func rounding(d dtype.DType) string {
+// meanRounding returns the rounding mode of the division of a mean: means of integers are integers.
+func meanRounding(d dtype.DType) string {
 	if d.IsFloatingPoint() {
 		return ""
 	}
@@ -275,7 +275,7 @@ func NnLocalResponseNorm(c dispatch.Context, self *tensor.Tensor, size int64, al
 	around := b.ConstantPadNd(square, pad, dtype.IntScalar(0))
 	windows := b.Unfold(around, 1, size, 1)
 	sum, count := b.Sum(windows, []int64{-1}, false), b.IntNumber(size)
-	mean := b.DivWith(sum, count, rounding(self.DType()))
+	mean := b.DivWith(sum, count, meanRounding(self.DType()))
 	by := b.Pow(b.Add(b.Mul(mean, b.FloatNumber(alpha)), b.FloatNumber(k)), b.FloatNumber(beta))
 	return build.WriteResult(b, nil, b.Div(self, by))
 }

@@ -30,7 +30,7 @@ func checkRunning(b *build.Builder, r running, used bool) {
 		} else if wanted {
 			b.Failf("%s is written to, so it must not require grad", name)
 		}
-		if made, err := dispatch.Autograd.IsInference(b.C, t); err != nil || made && !b.C.Inferring() {
+		if result, err := dispatch.Autograd.IsInference(b.C, t); err != nil || result && !b.C.Inferring() {
 			b.Check(err)
 			b.Failf("%s is an inference tensor, which cannot be written to outside of inference mode; clone() it", name)
 		}
@@ -64,8 +64,8 @@ func statisticsDType(b *build.Builder, self, weight, bias *tensor.Tensor, r runn
 	if !mixed || r.mean == nil || r.variance == nil {
 		return parameterDType(b, self, weight, bias, r.mean, r.variance)
 	}
-	b.Check(floating(b.Op, r.mean))
-	b.Check(floating(b.Op, r.variance))
+	b.Check(checkFloating(b.Op, r.mean))
+	b.Check(checkFloating(b.Op, r.variance))
 	d := parameterDType(b, self, weight, bias)
 	if self.DType().IsReducedFloat() && r.mean.DType() == dtype.Float32 {
 		return dtype.Float32
@@ -87,7 +87,7 @@ func normalizeBatch(b *build.Builder, self, weight, bias *tensor.Tensor, r runni
 		b.Check(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", b.Op, self.Sizes()))
 		return n, d
 	}
-	b.Check(floating(b.Op, self))
+	b.Check(checkFloating(b.Op, self))
 	channels := self.Sizes()[1]
 	if self.Numel() == 0 {
 		weight, bias = castIfGiven(b, weight, self.DType()), castIfGiven(b, bias, self.DType())
@@ -171,8 +171,8 @@ func castRunning(b *build.Builder, self, weight, bias *tensor.Tensor, r running)
 	if r.mean == nil || r.variance == nil {
 		return r
 	}
-	b.Check(floating(b.Op, r.mean))
-	b.Check(floating(b.Op, r.variance))
+	b.Check(checkFloating(b.Op, r.mean))
+	b.Check(checkFloating(b.Op, r.variance))
 	d := statisticsDType(b, self, weight, bias, r, true)
 	if weight != nil || bias != nil {
 		d = parameterDType(b, self, weight, bias)
@@ -185,7 +185,7 @@ func normalizeInstances(b *build.Builder, self, weight, bias *tensor.Tensor, r r
 		b.Check(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", b.Op, self.Sizes()))
 		return nil
 	}
-	b.Check(floating(b.Op, self))
+	b.Check(checkFloating(b.Op, self))
 	if !inputs {
 		n, _ := normalizeBatch(b, self, weight, bias, castRunning(b, self, weight, bias, r), false, eps)
 		return b.AsContiguous(n.result)

@@ -15,7 +15,7 @@ import (
 // NnPad pads the last dimensions with a constant, by reflection, by replication of the edges, or circularly.
 func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, value *float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_pad"
-	if err := checkPairs(op, self, pad); err != nil {
+	if err := checkPad(op, self, pad); err != nil {
 		return nil, err
 	}
 	if !slices.Contains([]string{"constant", "reflect", "replicate", "circular"}, mode) {
@@ -26,8 +26,8 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 		if value != nil {
 			with = *value
 		}
-		made, err := c.ConstantPadNd(self, pad, dtype.FloatScalar(with))
-		return only(op, made, err)
+		result, err := c.ConstantPadNd(self, pad, dtype.FloatScalar(with))
+		return wrapError(op, result, err)
 	}
 	if value != nil && *value != 0 {
 		return nil, status.Runtimef("%s: value is only supported with mode constant, but mode is %s and value is %v", op, mode, *value)
@@ -74,8 +74,8 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	return nil
 }
 
-// checkPairs returns an error for a pad that has not two numbers for each of the last dimensions of t, or ones whose negation is no number.
-func checkPairs(op string, t *tensor.Tensor, pad []int64) error {
+// checkPad returns an error unless pad has two numbers for each of the last dimensions of t, whose negation is representable.
+func checkPad(op string, t *tensor.Tensor, pad []int64) error {
 	switch {
 	case len(pad)%2 != 0 || len(pad) > 2*t.Dim():
 		return status.Runtimef("%s: pad must have two values for each of the last dimensions, but is %v for self of sizes %v", op, pad, t.Sizes())
@@ -85,8 +85,8 @@ func checkPairs(op string, t *tensor.Tensor, pad []int64) error {
 	return nil
 }
 
-// widths returns the numbers of pad that are added, and those that are cut off.
-func widths(pad []int64) (added, cut []int64) {
+// splitPad returns the widths of pad that are added, and the negative ones, which are cropped.
+func splitPad(pad []int64) (added, cut []int64) {
 	for _, v := range pad {
 		added, cut = append(added, max(v, 0)), append(cut, min(v, 0))
 	}
@@ -105,8 +105,8 @@ func padWithZeros(b *build.Builder, t *tensor.Tensor, widths []int64, sign int64
 // border is a part of a dimension that padding adds: where it begins, its width, and where the part that it continues begins.
 type border struct{ at, width, from int64 }
 
-// bordersOf returns the borders of a dimension of size n in the padded tensor. A circular border wider than n consists of several.
-func bordersOf(mode string, n, before, after int64) (list []border) {
+// listBorders returns the borders of a dimension of size n in the padded tensor. A circular border wider than n consists of several.
+func listBorders(mode string, n, before, after int64) (list []border) {
 	switch mode {
 	case "reflect":
 		list = []border{{0, before, before + 1}, {before + n, after, before + n - 1 - after}}
@@ -125,8 +125,8 @@ func bordersOf(mode string, n, before, after int64) (list []border) {
 	return slices.DeleteFunc(list, func(b border) bool { return b.width == 0 })
 }
 
-// lines splits a border of few lines, so that copies run along each of them, and not across rows of few elements.
-func (b border) lines(mode string) []border {
+// splitLines splits a border of few lines, so that copies run along each of them, and not across rows of few elements.
+func (b border) splitLines(mode string) []border {
 	const few = 3
 	if b.width > few {
 		return []border{b}
@@ -150,8 +150,8 @@ func (b border) lines(mode string) []border {
 func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_pad")
 	defer b.Close(&err)
-	b.Check(checkPairs(b.Op, self, pad))
-	added, cut := widths(pad)
+	b.Check(checkPad(b.Op, self, pad))
+	added, cut := splitPad(pad)
 	cuts := slices.ContainsFunc(cut, func(v int64) bool { return v < 0 })
 	if cuts && mode == "circular" {
 		self = padWithZeros(b, self, cut, 1)
@@ -171,8 +171,8 @@ func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode stri
 	for i, part := range slices.Backward(parts[:len(parts)-1]) {
 		dim := self.Dim() - len(pad)/2 + i
 		before, after := added[2*(self.Dim()-1-dim)], added[2*(self.Dim()-1-dim)+1]
-		for _, whole := range bordersOf(mode, self.Sizes()[dim], before, after) {
-			for _, edge := range whole.lines(mode) {
+		for _, whole := range listBorders(mode, self.Sizes()[dim], before, after) {
+			for _, edge := range whole.splitLines(mode) {
 				b.Copy(b.Narrow(part, int64(dim), edge.at, edge.width), borderValues(b, part, mode, int64(dim), edge), false)
 			}
 		}
@@ -203,8 +203,8 @@ func accumulateBorder(b *build.Builder, y *tensor.Tensor, mode string, dim int64
 	case "replicate":
 		width, given = 1, sumDims(b, given, []int64{dim}, y.DType())
 	case "reflect":
-		turned := given
-		given = b.Flip(turned, dim)
+		transposed := given
+		given = b.Flip(transposed, dim)
 	}
 	to := b.Narrow(y, dim, edge.from, width)
 	b.CheckWritten(b.C.Add(to, to, given, one))
@@ -214,8 +214,8 @@ func accumulateBorder(b *build.Builder, y *tensor.Tensor, mode string, dim int64
 func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode string) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_pad")
 	defer b.Close(&err)
-	b.Check(checkPairs(b.Op, given, pad))
-	added, cut := widths(pad)
+	b.Check(checkPad(b.Op, given, pad))
+	added, cut := splitPad(pad)
 	y := given
 	if mode != "circular" {
 		y = padWithZeros(b, y, cut, -1)
@@ -229,7 +229,7 @@ func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode s
 			break
 		}
 		n := size - before - after
-		for _, edge := range slices.Backward(bordersOf(mode, n, before, after)) {
+		for _, edge := range slices.Backward(listBorders(mode, n, before, after)) {
 			accumulateBorder(b, y, mode, int64(dim), edge)
 		}
 		y = b.Narrow(y, int64(dim), before, n)

@@ -29,17 +29,17 @@ func MaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding,
 
 // MaxPool1dWithIndices returns MaxPool1d and the positions of the elements.
 func MaxPool1dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
-	return maxPoolPlaces(c, "max_pool1d_with_indices", 1, self, kernel, stride, padding, dilation, ceil)
+	return maxPoolWithIndices(c, "max_pool1d_with_indices", 1, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool2dWithIndices returns MaxPool2d and the positions of the elements.
 func NnMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
-	return maxPoolPlaces(c, "nn_max_pool2d_with_indices", 2, self, kernel, stride, padding, dilation, ceil)
+	return maxPoolWithIndices(c, "nn_max_pool2d_with_indices", 2, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool3dWithIndices computes MaxPool3d and the indices of the elements.
 func NnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
-	return maxPoolPlaces(c, "nn_max_pool3d_with_indices", 3, self, kernel, stride, padding, dilation, ceil)
+	return maxPoolWithIndices(c, "nn_max_pool3d_with_indices", 3, self, kernel, stride, padding, dilation, ceil)
 }
 
 // AvgPool1d returns the mean of each window of signals.
@@ -105,26 +105,26 @@ func NnLpPool3d(c dispatch.Context, self *tensor.Tensor, p float64, kernel, stri
 func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (_ *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
 	defer p.Close(&err)
-	images := p.images(self)
+	images := p.prepareImages(self)
 	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // the backward pass needs the indices
-		values, places, err := p.largest(self, images)
-		p.Track(places, err)
+		values, indices, err := p.poolMax(self, images)
+		p.Track(indices, err)
 		return build.WriteResult(p.Builder, nil, p.Track(values, err))
 	}
-	return build.WriteResult(p.Builder, nil, p.alone(self, p.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)))
+	return build.WriteResult(p.Builder, nil, p.removeBatchDim(self, p.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)))
 }
 
-func maxPoolPlaces(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+func maxPoolWithIndices(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
 	defer p.Close(&err)
-	return p.largest(self, p.images(self))
+	return p.poolMax(self, p.prepareImages(self))
 }
 
-// largest returns the largest elements and their indices.
-func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.Tensor, err error) {
-	images = p.rows(images)
+// poolMax returns the largest elements and their indices.
+func (p *pooling) poolMax(self, images *tensor.Tensor) (values, indices *tensor.Tensor, err error) {
+	images = p.viewAsRows(images)
 	values, indices = p.NnLargestPlaces(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
-	return p.ReturnBoth(p.alone(self, values), p.alone(self, indices))
+	return p.ReturnBoth(p.removeBatchDim(self, values), p.removeBatchDim(self, indices))
 }
 
 func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (_ *tensor.Tensor, err error) {
@@ -133,19 +133,19 @@ func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, ker
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
 	}
-	images := p.rows(p.images(self))
-	return build.WriteResult(p.Builder, out, p.alone(self, p.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)))
+	images := p.viewAsRows(p.prepareImages(self))
+	return build.WriteResult(p.Builder, out, p.removeBatchDim(self, p.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)))
 }
 
 func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (_ *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, op), n: n, sizes: sizes}
 	defer p.Close(&err)
-	p.Check(floating(op, self))
+	p.Check(checkFloating(op, self))
 	first := self.Dim() - n
 	if n == 3 {
 		first = 1
 	}
-	images := p.adaptive(self, first)
+	images := p.prepareAdaptive(self, first)
 	if !slices.ContainsFunc(p.sizes, func(n int64) bool { return n != 1 }) {
 		var dims []int64
 		for d := range n {
@@ -154,14 +154,14 @@ func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, 
 		mean := p.Mean(self, dims, true)
 		return build.WriteResult(p.Builder, nil, matchFormat(p.Builder, self, mean))
 	}
-	images = p.rows(images)
-	return build.WriteResult(p.Builder, nil, p.alone(self, p.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)))
+	images = p.viewAsRows(images)
+	return build.WriteResult(p.Builder, nil, p.removeBatchDim(self, p.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)))
 }
 
 func adaptiveMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, op), n: n, sizes: sizes}
 	defer p.Close(&err)
-	return p.largest(self, p.adaptive(self, 1))
+	return p.poolMax(self, p.prepareAdaptive(self, 1))
 }
 
 // lpPool returns a root of means of powers times the number of elements that windows have.
@@ -211,10 +211,10 @@ type pooling struct {
 	format                            shape.MemoryFormat
 }
 
-// images checks the arguments and returns images with a batch dimension.
-func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
-	p.expand()
-	images := p.batched(self)
+// prepareImages checks the arguments and returns images with a batch dimension.
+func (p *pooling) prepareImages(self *tensor.Tensor) *tensor.Tensor {
+	p.expandArguments()
+	images := p.addBatchDim(self)
 	p.sizes = make([]int64, p.n)
 	for i := range p.n {
 		size, taps, stride, padding := self.Sizes()[self.Dim()-p.n+i], p.kernel[i], p.stride[i], p.padding[i]
@@ -244,19 +244,19 @@ func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 	return images
 }
 
-// adaptive checks the sizes of results, and of self from dimension first on.
-func (p *pooling) adaptive(self *tensor.Tensor, first int) *tensor.Tensor {
+// prepareAdaptive checks the sizes of results, and of self from dimension first on.
+func (p *pooling) prepareAdaptive(self *tensor.Tensor, first int) *tensor.Tensor {
 	if len(p.sizes) == 1 {
 		p.sizes = slices.Repeat(p.sizes, p.n)
 	}
 	if len(p.sizes) != p.n || slices.Min(p.sizes) < 0 {
 		p.Failf("output_size must be an int or %d ints, none of them negative, but is %v", p.n, p.sizes)
 	}
-	return p.batchedFrom(self, first)
+	return p.addBatchDimFrom(self, first)
 }
 
-// expand repeats single values for every dimension and returns an error for invalid ones.
-func (p *pooling) expand() {
+// expandArguments repeats single values for every dimension and returns an error for invalid ones.
+func (p *pooling) expandArguments() {
 	if len(p.stride) == 0 {
 		p.stride = p.kernel
 	}
@@ -290,13 +290,13 @@ func (p *pooling) expand() {
 	}
 }
 
-// batched returns self with a dimension for examples, the only one that may have no elements, and finds the format of results.
-func (p *pooling) batched(self *tensor.Tensor) *tensor.Tensor {
-	return p.batchedFrom(self, self.Dim()-p.n-1)
+// addBatchDim returns self with a dimension for examples, the only one that may have no elements, and finds the format of results.
+func (p *pooling) addBatchDim(self *tensor.Tensor) *tensor.Tensor {
+	return p.addBatchDimFrom(self, self.Dim()-p.n-1)
 }
 
-// batchedFrom is batched where the dimensions before the first may have no elements.
-func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
+// addBatchDimFrom is addBatchDim for tensors whose dimensions before `first` may have no elements.
+func (p *pooling) addBatchDimFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 	dim := self.Dim()
 	if p.counted && dim <= p.n {
 		p.Check(status.Indexf("%s: dimension out of range (expected to be in range of [%d, %d], but got %d): input must have %d or %d dimensions", p.Op, -max(dim, 1), max(dim, 1)-1, -p.n-1, p.n+1, p.n+2))
@@ -316,8 +316,8 @@ func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 	return images
 }
 
-// rows takes signals as images of one row where their channels are adjacent, for which images have a format.
-func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
+// viewAsRows takes signals as images of one row where their channels are adjacent, for which images have a format.
+func (p *pooling) viewAsRows(signals *tensor.Tensor) *tensor.Tensor {
 	if p.n != 1 {
 		return signals
 	}
@@ -338,8 +338,8 @@ func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
 	return p.Unsqueeze(signals, 2)
 }
 
-// alone returns t without the dimensions that self does not have.
-func (p *pooling) alone(self, t *tensor.Tensor) *tensor.Tensor {
+// removeBatchDim returns t without the dimensions that self does not have.
+func (p *pooling) removeBatchDim(self, t *tensor.Tensor) *tensor.Tensor {
 	if p.row {
 		t = p.SqueezeDim(t, 2)
 	}

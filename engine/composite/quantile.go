@@ -16,15 +16,15 @@ var interpolations = []string{"linear", "lower", "higher", "midpoint", "nearest"
 
 // Quantile returns the q-th quantiles of the elements along dim, or of all; NaN if any element is NaN.
 func Quantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
-	return quantile(c, "quantile", out, self, q, dim, keepdim, interpolation, false)
+	return computeQuantile(c, "quantile", out, self, q, dim, keepdim, interpolation, false)
 }
 
 // Nanquantile is Quantile of the elements that are not NaN.
 func Nanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
-	return quantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
+	return computeQuantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
 }
 
-func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (_ *tensor.Tensor, err error) {
+func computeQuantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (_ *tensor.Tensor, err error) {
 	d := self.DType()
 	switch {
 	case d != dtype.Float32 && d != dtype.Float64:
@@ -38,7 +38,7 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 	case !slices.Contains(interpolations, interpolation):
 		return nil, status.Runtimef("%s: interpolation must be one of %v, but got %q", op, interpolations, interpolation)
 	}
-	mask, err := shape.WrapDims(op, reduced(dim), self.Dim(), true)
+	mask, err := shape.WrapDims(op, listReducedDims(dim), self.Dim(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 		fractions = b.ToOptionsWith(fractions, d, tensor.NoLayout, self.Device(), false, false, shape.Preserve)
 	}
 	// The elements that are ranked together are the last dimension of rows.
-	order, kept := outside(self, mask)
+	order, kept := unmaskedDims(self, mask)
 	n := self.Numel() / shape.Product(kept)
 	rows := self
 	if !dim.IsNone() && self.Dim() > 0 {
@@ -77,8 +77,8 @@ func quantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim op
 	return build.WriteResult(b, out, b.Movedim(values, int64(last), 0))
 }
 
-// reduced lists dim, none for all.
-func reduced(dim ops.Int) []int64 {
+// listReducedDims returns dim as a list, or nil for all dimensions.
+func listReducedDims(dim ops.Int) []int64 {
 	if dim.IsNone() {
 		return nil
 	}
@@ -144,8 +144,8 @@ func computeQuantiles(b *build.Builder, rows, fractions *tensor.Tensor, interpol
 	}
 	above := b.Ceil(ranks)
 	low, high := at(below), at(above)
-	made := b.Lerp(low, high, weight)
+	result := b.Lerp(low, high, weight)
 	// Next to an infinite value the distance is infinite or NaN; the result is then that of a weighted mean.
 	mean := b.Where(b.Eq(low, high), low, b.Add(low, high))
-	return b.Where(b.Isnan(made), mean, made)
+	return b.Where(b.Isnan(result), mean, result)
 }

@@ -46,7 +46,7 @@ func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.
 		standard := b.NormalSizeWith(0, 1, sizes, g, d, tensor.NoLayout, dev)
 		return build.WriteResult(b, out, b.Add(b.Mul(standard, std), mean))
 	}
-	t := b.EmptyStridedWith(sizes, drawnAs(out, sizes), d, tensor.NoLayout, dev)
+	t := b.EmptyStridedWith(sizes, drawStrides(out, sizes), d, tensor.NoLayout, dev)
 	b.FillNormalWith(t, 0, 1, g)
 	b.CheckWritten(c.Mul(t, t, std))
 	b.CheckWritten(c.Add(t, t, mean, dtype.IntScalar(1)))
@@ -73,9 +73,9 @@ func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generato
 	return build.WriteResult(b, nil, b.CastTo(parts, d))
 }
 
-// drawnAs returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently from others, so
+// drawStrides returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently from others, so
 // a non-dense out is represented by strides with gaps of one element.
-func drawnAs(out *tensor.Tensor, sizes []int64) []int64 {
+func drawStrides(out *tensor.Tensor, sizes []int64) []int64 {
 	if out == nil || !slices.Equal(out.Sizes(), sizes) || out.IsContiguous() {
 		return shape.ContiguousStrides(sizes)
 	}

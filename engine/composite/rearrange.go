@@ -21,7 +21,7 @@ func Tile(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 		dims = slices.Insert(slices.Clone(dims), 0, 1)
 	}
 	repeated, err := c.Repeat(self, dims)
-	return only("tile", repeated, err)
+	return wrapError("tile", repeated, err)
 }
 
 // RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. The result is a copy of the tensor with one
@@ -92,10 +92,10 @@ func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, di
 	return b.ReturnNew(c.IndexSelect(nil, from, int64(d), index))
 }
 
-// reversed returns self with the order of positions in dims reversed.
-func reversed(c dispatch.Context, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
-	turned, err := c.Flip(self, dims)
-	return only(op, turned, err)
+// flipDims returns self with the order of positions in dims reversed.
+func flipDims(c dispatch.Context, op string, self *tensor.Tensor, dims ...int64) (*tensor.Tensor, error) {
+	transposed, err := c.Flip(self, dims)
+	return wrapError(op, transposed, err)
 }
 
 // Fliplr reverses the order of columns.
@@ -103,7 +103,7 @@ func Fliplr(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("fliplr: input must be >= 2-d, but got %d", self.Dim())
 	}
-	return reversed(c, "fliplr", self, 1)
+	return flipDims(c, "fliplr", self, 1)
 }
 
 // Flipud reverses the order of rows.
@@ -111,7 +111,7 @@ func Flipud(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() < 1 {
 		return nil, status.Runtimef("flipud: input must be >= 1-d, but got %d", self.Dim())
 	}
-	return reversed(c, "flipud", self, 0)
+	return flipDims(c, "flipud", self, 0)
 }
 
 // Rot90 turns the plane of two dimensions by k quarters.
@@ -128,16 +128,16 @@ func Rot90(c dispatch.Context, self *tensor.Tensor, k int64, dims []int64) (_ *t
 	}
 	switch ((k % 4) + 4) % 4 {
 	case 1, 3:
-		turned := dims[1:]
+		transposed := dims[1:]
 		if ((k%4)+4)%4 == 3 {
-			turned = dims[:1]
+			transposed = dims[:1]
 		}
 		b := build.New(c, op)
 		defer b.Close(&err)
-		flipped := b.Flip(self, turned...)
+		flipped := b.Flip(self, transposed...)
 		return b.ReturnNew(c.Transpose(nil, flipped, dims[0], dims[1]))
 	case 2:
-		return reversed(c, op, self, dims...)
+		return flipDims(c, op, self, dims...)
 	}
 	return c.Clone(self, shape.Contiguous)
 }

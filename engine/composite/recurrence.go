@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// gatesOf returns the number of gates of a cell type.
-func gatesOf(cells string) int64 {
+// countGates returns the number of gates of a cell type.
+func countGates(cells string) int64 {
 	switch cells {
 	case "lstm":
 		return 4
@@ -49,8 +49,8 @@ func (n *network) checkArguments() {
 	}
 }
 
-// directions returns the number of directions of each layer.
-func (n *network) directions() int64 {
+// countDirections returns the number of directions of each layer.
+func (n *network) countDirections() int64 {
 	if n.twice {
 		return 2
 	}
@@ -63,8 +63,8 @@ const mostSteps = 1 << 24
 // states are those that all layers begin with: h, and for an LSTM c.
 type states struct{ h, c *tensor.Tensor }
 
-// ofList returns the two states that an LSTM begins with.
-func (n *network) ofList(hx []*tensor.Tensor) states {
+// unpackStates returns the initial hidden and cell states of an LSTM.
+func (n *network) unpackStates(hx []*tensor.Tensor) states {
 	if len(hx) != 2 {
 		n.Failf("hx must have two tensors, hidden state and cell state, but has %d", len(hx))
 		return states{}
@@ -75,8 +75,8 @@ func (n *network) ofList(hx []*tensor.Tensor) states {
 // weights are the parameters of a layer in one direction.
 type weights struct{ input, state, inputBias, stateBias, projection *tensor.Tensor }
 
-// weightsOf returns those of each layer and direction, in turn.
-func (n *network) weightsOf(begin states) []weights {
+// splitWeights returns the weights of each layer and direction.
+func (n *network) splitWeights(begin states) []weights {
 	each := int64(2)
 	if n.biases {
 		each = 4
@@ -85,7 +85,7 @@ func (n *network) weightsOf(begin states) []weights {
 	if projected {
 		each++
 	}
-	count := shape.Times(n.layers, n.directions())
+	count := shape.Times(n.layers, n.countDirections())
 	if int64(len(n.params)) != shape.Times(count, each) {
 		n.Failf("params must have %d tensors for each of %d layers and directions, but has %d tensors", each, count, len(n.params))
 		return nil
@@ -104,23 +104,23 @@ func (n *network) weightsOf(begin states) []weights {
 	return list
 }
 
-// fits returns an error for tensors that are not of one dtype and device, and states of other sizes than (layers and directions, sequences, any).
-func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
-	n.Check(floating(n.Op, data))
+// checkOperands returns an error for tensors that are not of one dtype and device, and states of other sizes than (layers and directions, sequences, any).
+func (n *network) checkOperands(data *tensor.Tensor, begin states, sequences int64) {
+	n.Check(checkFloating(n.Op, data))
 	for _, t := range append([]*tensor.Tensor{begin.h, begin.c}, n.params...) {
 		if t != nil && (t.DType() != data.DType() || t.Device() != data.Device()) {
 			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", data.DType(), data.Device(), t.DType(), t.Device())
 		}
 	}
 	for i, t := range []*tensor.Tensor{begin.h, begin.c} {
-		if want := []int64{shape.Times(n.layers, n.directions()), sequences}; t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
+		if want := []int64{shape.Times(n.layers, n.countDirections()), sequences}; t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
 			n.Failf("%s must have shape (layers * directions, batch, hidden) with the first sizes %d and %d, but has %v", []string{"hx", "the cells of hx"}[i], want[0], want[1], t.Sizes())
 		}
 	}
 }
 
-// padded runs the layers on sequences of one length, whose steps dimension 0 counts, or with batchFirst dimension 1.
-func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (output *tensor.Tensor, end states) {
+// runPadded runs the layers on sequences of one length, whose steps dimension 0 counts, or with batchFirst dimension 1.
+func (n *network) runPadded(input *tensor.Tensor, begin states, batchFirst bool) (output *tensor.Tensor, end states) {
 	if input.Dim() != 3 {
 		n.Failf("input must have shape (steps, batch, features), but has sizes %v", input.Sizes())
 	}
@@ -131,9 +131,9 @@ func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (o
 	if steps == 0 || steps > mostSteps {
 		n.Failf("Expected sequence length to be larger than 0 in RNN, and at most %d, but input has sizes %v", mostSteps, input.Sizes())
 	}
-	n.fits(input, begin, sequences)
+	n.checkOperands(input, begin, sequences)
 	n.batches = slices.Repeat([]int64{sequences}, int(steps))
-	output, end = n.run(n.AsShape(input, shape.Times(steps, sequences), input.Sizes()[2]), begin)
+	output, end = n.runLayers(n.AsShape(input, shape.Times(steps, sequences), input.Sizes()[2]), begin)
 	output = n.AsShape(output, steps, sequences, output.Sizes()[1])
 	if batchFirst {
 		output = n.ReorderDims(output, 1, 0, 2)
@@ -141,27 +141,27 @@ func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (o
 	return output, end
 }
 
-// packed runs the layers on packed sequences.
-func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
+// runPacked runs the layers on packed sequences.
+func (n *network) runPacked(data, batchSizes *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
 	var rows int64
 	n.batches, rows = readBatchSizes(n.Builder, batchSizes, "batch_sizes")
 	if data.Dim() != 2 || len(n.batches) == 0 || data.Sizes()[0] != rows {
 		n.Failf("data must be a matrix with sum(batch_sizes) = %d rows, but has sizes %v", rows, data.Sizes())
 	}
-	n.fits(data, begin, n.batches[0])
-	return n.run(data, begin)
+	n.checkOperands(data, begin, n.batches[0])
+	return n.runLayers(data, begin)
 }
 
-// run runs the layers on rows of steps. 16-bit numbers are computed with in float32.
-func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
-	all := n.weightsOf(begin)
-	width, units := begin.widths(2)
+// runLayers runs the layers on rows of steps. 16-bit numbers are computed with in float32.
+func (n *network) runLayers(data *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
+	all := n.splitWeights(begin)
+	width, units := begin.stateSizes(2)
 	for i, w := range all { // before any layer draws numbers for dropout
 		features := data.Sizes()[1]
-		if int64(i) >= n.directions() {
-			features = shape.Times(width, n.directions())
+		if int64(i) >= n.countDirections() {
+			features = shape.Times(width, n.countDirections())
 		}
-		n.checked(features, width, units, w)
+		n.checkWeights(features, width, units, w)
 	}
 	d := data.DType()
 	wide := d.Compute()
@@ -170,22 +170,22 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 	begin = states{n.CastTo(begin.h, wide), castIfGiven(n.Builder, begin.c, wide)}
 	var hidden, cells []*tensor.Tensor
 	for layer := range n.layers {
-		var made []*tensor.Tensor
+		var result []*tensor.Tensor
 		input := output
-		for direction := range n.directions() {
-			i := layer*n.directions() + direction
-			y, last := n.layer(input, begin.at(n, i), all[i].wide(n, wide), direction == 1)
-			made, hidden, cells = append(made, y), append(hidden, last.h), append(cells, last.c)
+		for direction := range n.countDirections() {
+			i := layer*n.countDirections() + direction
+			y, last := n.runLayer(input, begin.selectStates(n, i), all[i].castWeights(n, wide), direction == 1)
+			result, hidden, cells = append(result, y), append(hidden, last.h), append(cells, last.c)
 		}
-		if output = made[0]; n.twice {
-			output = n.Cat(made, 1)
-			n.release(made...)
+		if output = result[0]; n.twice {
+			output = n.Cat(result, 1)
+			n.releaseAll(result...)
 		}
-		n.release(input)
+		n.releaseAll(input)
 		if n.train && n.dropout > 0 && layer < n.layers-1 {
 			whole := output
 			output = n.Dropout(whole, n.dropout, true)
-			n.release(whole)
+			n.releaseAll(whole)
 		}
 	}
 	end.h = n.CastTo(n.Stack(hidden, 0), d)
@@ -199,16 +199,16 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 	return n.CastTo(output, d), end
 }
 
-// release releases the temporaries of a layer before those of the next one are made. Autograd has references to those that it needs.
-func (n *network) release(list ...*tensor.Tensor) {
+// releaseAll releases the temporaries of a layer before those of the next one are made. Autograd has references to those that it needs.
+func (n *network) releaseAll(list ...*tensor.Tensor) {
 	for _, t := range list {
 		n.Drop(t)
 	}
 }
 
-// wide returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that, and no transform or
+// castWeights returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that, and no transform or
 // gradient needs others.
-func (w weights) wide(n *network, d dtype.DType) weights {
+func (w weights) castWeights(n *network, d dtype.DType) weights {
 	state := w.state
 	if w.projection != nil || !backend.RoundsProducts(state.DType()) || state.Device().Type != device.CPU || !n.plain {
 		state = castIfGiven(n.Builder, state, d)
@@ -216,8 +216,8 @@ func (w weights) wide(n *network, d dtype.DType) weights {
 	return weights{castIfGiven(n.Builder, w.input, d), state, castIfGiven(n.Builder, w.inputBias, d), castIfGiven(n.Builder, w.stateBias, d), castIfGiven(n.Builder, w.projection, d)}
 }
 
-// widths returns the sizes of hidden and of cell states along dimension dim. They are equal if there are no cell states.
-func (s states) widths(dim int) (width, units int64) {
+// stateSizes returns the sizes of hidden and of cell states along dimension dim. They are equal if there are no cell states.
+func (s states) stateSizes(dim int) (width, units int64) {
 	width = s.h.Sizes()[dim]
 	if s.c == nil {
 		return width, width
@@ -225,8 +225,8 @@ func (s states) widths(dim int) (width, units int64) {
 	return width, s.c.Sizes()[dim]
 }
 
-// at returns the states of one layer and direction.
-func (s states) at(n *network, i int64) (own states) {
+// selectStates returns the states of one layer and direction.
+func (s states) selectStates(n *network, i int64) (own states) {
 	own.h = n.Select(s.h, 0, i)
 	if s.c != nil {
 		own.c = n.Select(s.c, 0, i)
@@ -234,27 +234,27 @@ func (s states) at(n *network, i int64) (own states) {
 	return own
 }
 
-// layer runs the cells of a layer in one direction: the products of all inputs are one product.
-func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bool) (output *tensor.Tensor, end states) {
-	x, bias := n.inputs(data, begin, w)
+// runLayer runs the cells of a layer in one direction: the products of all inputs are one product.
+func (n *network) runLayer(data *tensor.Tensor, begin states, w weights, reverse bool) (output *tensor.Tensor, end states) {
+	x, bias := n.projectInputs(data, begin, w)
 	if w.projection != nil {
 		h, hn, cn, err := n.C.NnRecurrenceSteps(x, begin.h, begin.c, w.state, bias, w.projection, n.batches, reverse, n.cells)
 		n.Check(err)
-		n.release(x)
+		n.releaseAll(x)
 		return n.Track(h, nil), states{n.Track(hn, nil), n.Track(cn, nil)}
 	}
 	h, hn, cn, gates, kept, err := n.C.NnRecurrence(x, begin.h, begin.c, w.state, bias, n.batches, reverse, n.cells)
 	n.Track(gates, err)
 	n.Track(kept, nil)
-	n.release(x, gates, kept)
+	n.releaseAll(x, gates, kept)
 	return n.Track(h, nil), states{n.Track(hn, nil), n.Track(cn, nil)}
 }
 
-// inputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of the states.
-func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
-	turned := n.ReorderDims(w.input, 1, 0)
+// projectInputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of the states.
+func (n *network) projectInputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
+	transposed := n.ReorderDims(w.input, 1, 0)
 	if w.inputBias == nil && w.stateBias == nil {
-		return n.Matmul(data, turned), nil
+		return n.Matmul(data, transposed), nil
 	}
 	bias := w.inputBias
 	switch {
@@ -266,32 +266,32 @@ func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, state
 		bias = n.Add(bias, w.stateBias)
 	}
 	if bias == nil {
-		return n.Matmul(data, turned), stateBias
+		return n.Matmul(data, transposed), stateBias
 	}
-	return n.AddmmWith(bias, data, turned, one, one), stateBias
+	return n.AddmmWith(bias, data, transposed, one, one), stateBias
 }
 
-// checked returns an error for parameters with sizes that do not match the states.
-func (n *network) checked(features, width, units int64, w weights) {
+// checkWeights returns an error for parameters with sizes that do not match the states.
+func (n *network) checkWeights(features, width, units int64, w weights) {
 	if w.projection == nil && width != units {
 		n.Failf("hidden and cell states must have the same sizes, but those of hx have %d and %d units", width, units)
 	}
-	gates := shape.Times(gatesOf(n.cells), units)
-	n.sized("w_ih", w.input, gates, features)
-	n.sized("w_hh", w.state, gates, width)
-	n.sized("b_ih", w.inputBias, gates)
-	n.sized("b_hh", w.stateBias, gates)
-	n.sized("w_hr", w.projection, width, units)
+	gates := shape.Times(countGates(n.cells), units)
+	n.checkSizes("w_ih", w.input, gates, features)
+	n.checkSizes("w_hh", w.state, gates, width)
+	n.checkSizes("b_ih", w.inputBias, gates)
+	n.checkSizes("b_hh", w.stateBias, gates)
+	n.checkSizes("w_hr", w.projection, width, units)
 }
 
-func (n *network) sized(name string, t *tensor.Tensor, sizes ...int64) {
+func (n *network) checkSizes(name string, t *tensor.Tensor, sizes ...int64) {
 	if t != nil && !slices.Equal(t.Sizes(), sizes) {
 		n.Failf("%s must have sizes %v for this input and state, but has %v", name, sizes, t.Sizes())
 	}
 }
 
-// three hands the results of an LSTM over.
-func (n *network) three(output *tensor.Tensor, end states) (y, h, c *tensor.Tensor, err error) {
+// returnThree returns the results of an LSTM.
+func (n *network) returnThree(output *tensor.Tensor, end states) (y, h, c *tensor.Tensor, err error) {
 	list := []*tensor.Tensor{output, end.h, end.c}
 	if list, err = n.ReturnAll(list); err != nil {
 		return nil, nil, nil, err
@@ -299,8 +299,8 @@ func (n *network) three(output *tensor.Tensor, end states) (y, h, c *tensor.Tens
 	return list[0], list[1], list[2], nil
 }
 
-// two hands the results of others over.
-func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, err error) {
+// returnTwo returns the results of the other cell types.
+func (n *network) returnTwo(output *tensor.Tensor, end states) (y, h *tensor.Tensor, err error) {
 	return n.ReturnBoth(output, end.h)
 }
 
@@ -309,7 +309,7 @@ func Lstm(c dispatch.Context, input *tensor.Tensor, hx, params []*tensor.Tensor,
 	n := newNetwork(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.three(n.padded(input, n.ofList(hx), batchFirst))
+	return n.returnThree(n.runPadded(input, n.unpackStates(hx), batchFirst))
 }
 
 // LstmData is Lstm for packed sequences.
@@ -317,7 +317,7 @@ func LstmData(c dispatch.Context, data, batchSizes *tensor.Tensor, hx, params []
 	n := newNetwork(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.three(n.packed(data, batchSizes, n.ofList(hx)))
+	return n.returnThree(n.runPacked(data, batchSizes, n.unpackStates(hx)))
 }
 
 // Gru runs layers of gated recurrent units.
@@ -325,7 +325,7 @@ func Gru(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, 
 	n := newNetwork(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.two(n.padded(input, states{h: hx}, batchFirst))
+	return n.returnTwo(n.runPadded(input, states{h: hx}, batchFirst))
 }
 
 // GruData is Gru for packed sequences.
@@ -333,7 +333,7 @@ func GruData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*
 	n := newNetwork(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.two(n.packed(data, batchSizes, states{h: hx}))
+	return n.returnTwo(n.runPacked(data, batchSizes, states{h: hx}))
 }
 
 // RnnTanh runs layers whose states are hyperbolic tangents.
@@ -341,7 +341,7 @@ func RnnTanh(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tens
 	n := newNetwork(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.two(n.padded(input, states{h: hx}, batchFirst))
+	return n.returnTwo(n.runPadded(input, states{h: hx}, batchFirst))
 }
 
 // RnnTanhData is RnnTanh for packed sequences.
@@ -349,7 +349,7 @@ func RnnTanhData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params
 	n := newNetwork(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.two(n.packed(data, batchSizes, states{h: hx}))
+	return n.returnTwo(n.runPacked(data, batchSizes, states{h: hx}))
 }
 
 // RnnRelu applies recurrent layers with relu.
@@ -357,7 +357,7 @@ func RnnRelu(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tens
 	n := newNetwork(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.two(n.padded(input, states{h: hx}, batchFirst))
+	return n.returnTwo(n.runPadded(input, states{h: hx}, batchFirst))
 }
 
 // RnnReluData is RnnRelu for packed sequences.
@@ -365,12 +365,12 @@ func RnnReluData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params
 	n := newNetwork(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
-	return n.two(n.packed(data, batchSizes, states{h: hx}))
+	return n.returnTwo(n.runPacked(data, batchSizes, states{h: hx}))
 }
 
-// cell runs cells for one step.
-func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
-	n.Check(floating(n.Op, input))
+// runCell runs cells for one step.
+func (n *network) runCell(input *tensor.Tensor, begin states, w weights) states {
+	n.Check(checkFloating(n.Op, input))
 	for _, t := range []*tensor.Tensor{begin.h, begin.c, w.input, w.state, w.inputBias, w.stateBias} {
 		if t != nil && (t.DType() != input.DType() || t.Device() != input.Device()) {
 			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", input.DType(), input.Device(), t.DType(), t.Device())
@@ -383,12 +383,12 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 		}
 		n.Failf("input and hx must be matrices with one row for each batch element, but input has sizes %v and hx %v", input.Sizes(), each)
 	}
-	width, units := begin.widths(1)
-	n.checked(input.Sizes()[1], width, units, w)
+	width, units := begin.stateSizes(1)
+	n.checkWeights(input.Sizes()[1], width, units, w)
 	n.batches = []int64{input.Sizes()[0]}
 	d := input.DType()
 	wide := d.Compute()
-	_, end := n.layer(n.CastTo(input, wide), states{castIfGiven(n.Builder, begin.h, wide), castIfGiven(n.Builder, begin.c, wide)}, w.wide(n, wide), false)
+	_, end := n.runLayer(n.CastTo(input, wide), states{castIfGiven(n.Builder, begin.h, wide), castIfGiven(n.Builder, begin.c, wide)}, w.castWeights(n, wide), false)
 	end.h = n.CastTo(end.h, d)
 	if begin.c != nil {
 		end.c = n.CastTo(end.c, d)
@@ -400,27 +400,27 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 func LstmCell(c dispatch.Context, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
 	n := &network{Builder: build.New(c, "lstm_cell"), cells: "lstm"}
 	defer n.Close(&err)
-	end := n.cell(input, n.ofList(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
-	return n.two(end.h, states{h: end.c})
+	end := n.runCell(input, n.unpackStates(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+	return n.returnTwo(end.h, states{h: end.c})
 }
 
-func oneStep(c dispatch.Context, op, cells string, input, hx *tensor.Tensor, w weights) (_ *tensor.Tensor, err error) {
+func runOneStep(c dispatch.Context, op, cells string, input, hx *tensor.Tensor, w weights) (_ *tensor.Tensor, err error) {
 	n := &network{Builder: build.New(c, op), cells: cells}
 	defer n.Close(&err)
-	return build.WriteResult(n.Builder, nil, n.cell(input, states{h: hx}, w).h)
+	return build.WriteResult(n.Builder, nil, n.runCell(input, states{h: hx}, w).h)
 }
 
 // GruCell is a step of gated recurrent units.
 func GruCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	return oneStep(c, "gru_cell", "gru", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+	return runOneStep(c, "gru_cell", "gru", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }
 
 // RnnTanhCell is a step whose state is a hyperbolic tangent.
 func RnnTanhCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	return oneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+	return runOneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }
 
 // RnnReluCell applies one step of a recurrent layer with relu.
 func RnnReluCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	return oneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+	return runOneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }

@@ -26,7 +26,7 @@ func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection 
 	for t, n := range batches {
 		starts[t], row = row, row+n
 	}
-	made := make([]*tensor.Tensor, len(batches))
+	result := make([]*tensor.Tensor, len(batches))
 	ended := []states{}
 	for i := range batches {
 		t := i
@@ -35,20 +35,20 @@ func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection 
 		}
 		rows := batches[t]
 		if i == 0 {
-			at = w.part(begin, 0, rows)
-		} else if old := w.rows(at); rows > old {
-			at = w.joined(at, w.part(begin, old, rows-old))
+			at = w.sliceStates(begin, 0, rows)
+		} else if old := w.countRows(at); rows > old {
+			at = w.concatStates(at, w.sliceStates(begin, old, rows-old))
 		} else if rows < old {
-			ended = append(ended, w.part(at, rows, old-rows))
-			at = w.part(at, 0, rows)
+			ended = append(ended, w.sliceStates(at, rows, old-rows))
+			at = w.sliceStates(at, 0, rows)
 		}
-		at = w.step(w.Narrow(x, 0, starts[t], rows), at)
-		made[t] = at.h
+		at = w.computeStep(w.Narrow(x, 0, starts[t], rows), at)
+		result[t] = at.h
 	}
 	for i := len(ended) - 1; i >= 0; i-- {
-		at = w.joined(at, ended[i])
+		at = w.concatStates(at, ended[i])
 	}
-	list := []*tensor.Tensor{w.Cat(made, 0), at.h, at.c}
+	list := []*tensor.Tensor{w.Cat(result, 0), at.h, at.c}
 	if cell == nil {
 		list[2] = w.EmptyBeside(x, x.DType(), 0)
 	}
@@ -58,13 +58,13 @@ func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection 
 	return list[0], list[1], list[2], nil
 }
 
-func (w *walking) rows(s states) int64 {
+func (w *walking) countRows(s states) int64 {
 	return s.h.Sizes()[0]
 }
 
-// part returns the states of some sequences.
-func (w *walking) part(s states, first, rows int64) (own states) {
-	if w.rows(s) == rows {
+// sliceStates returns the states of some sequences.
+func (w *walking) sliceStates(s states, first, rows int64) (own states) {
+	if w.countRows(s) == rows {
 		return s
 	}
 	own.h = w.Narrow(s.h, 0, first, rows)
@@ -74,7 +74,7 @@ func (w *walking) part(s states, first, rows int64) (own states) {
 	return own
 }
 
-func (w *walking) joined(a, b states) (all states) {
+func (w *walking) concatStates(a, b states) (all states) {
 	all.h = w.Cat([]*tensor.Tensor{a.h, b.h}, 0)
 	if a.c != nil {
 		all.c = w.Cat([]*tensor.Tensor{a.c, b.c}, 0)
@@ -82,13 +82,13 @@ func (w *walking) joined(a, b states) (all states) {
 	return all
 }
 
-// step computes the next states from x, the products of inputs, and the current states.
-func (w *walking) step(x *tensor.Tensor, s states) states {
+// computeStep computes the next states from x, the products of inputs, and the current states.
+func (w *walking) computeStep(x *tensor.Tensor, s states) states {
 	sums := w.Matmul(s.h, w.weight)
 	if w.bias != nil {
 		sums = w.Add(sums, w.bias)
 	}
-	units := sums.Sizes()[1] / gatesOf(w.cells)
+	units := sums.Sizes()[1] / countGates(w.cells)
 	gate := func(t *tensor.Tensor, i int64) *tensor.Tensor { return w.Narrow(t, 1, i*units, units) }
 	switch w.cells {
 	case "lstm":

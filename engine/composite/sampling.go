@@ -16,17 +16,17 @@ import (
 
 // GridSampler samples images at the points of a grid.
 func GridSampler(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	return gridSampler(c, "grid_sampler", 0, self, grid, mode, padding, alignCorners)
+	return sampleGrid(c, "grid_sampler", 0, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler2d is GridSampler of images.
 func GridSampler2d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	return gridSampler(c, "grid_sampler_2d", 2, self, grid, mode, padding, alignCorners)
+	return sampleGrid(c, "grid_sampler_2d", 2, self, grid, mode, padding, alignCorners)
 }
 
 // GridSampler3d is GridSampler of volumes.
 func GridSampler3d(c dispatch.Context, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	return gridSampler(c, "grid_sampler_3d", 3, self, grid, mode, padding, alignCorners)
+	return sampleGrid(c, "grid_sampler_3d", 3, self, grid, mode, padding, alignCorners)
 }
 
 // NnGridSample is GridSampler with names for modes.
@@ -39,46 +39,46 @@ func NnGridSample(c dispatch.Context, self, grid *tensor.Tensor, mode, padding s
 	case p < 0:
 		return nil, status.Valuef("%s: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '%s'", op, padding)
 	}
-	if err := cornersUnsaid(op, alignCorners); err != nil {
+	if err := warnMissingAlignCorners(op, alignCorners); err != nil {
 		return nil, err
 	}
-	return gridSampler(c, op, 0, self, grid, int64(m), int64(p), alignCorners == ops.True)
+	return sampleGrid(c, op, 0, self, grid, int64(m), int64(p), alignCorners == ops.True)
 }
 
-// cornersUnsaid warns where align_corners is not given.
-func cornersUnsaid(op string, alignCorners ops.Bool) error {
+// warnMissingAlignCorners warns if align_corners is not given.
+func warnMissingAlignCorners(op string, alignCorners ops.Bool) error {
 	if alignCorners != ops.NoBool {
 		return nil
 	}
 	return warning.AlignCorners.Of(op, "align_corners defaults to False, unlike in PyTorch before 1.3; pass align_corners explicitly")
 }
 
-func gridSampler(c dispatch.Context, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func sampleGrid(c dispatch.Context, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	if d := self.DType(); !d.IsFloatingPoint() {
 		return nil, status.NotImplementedf("%s: not implemented for %v", op, d)
 	}
 	if n != 0 && self.Dim() != n+2 {
 		return nil, status.Runtimef("%s: expected %dD input, but got input with sizes %v", op, n+2, self.Sizes())
 	}
-	made, err := c.NnSampled(self, grid, nil, mode, padding, alignCorners)
-	return only(op, made, err)
+	result, err := c.NnSampled(self, grid, nil, mode, padding, alignCorners)
+	return wrapError(op, result, err)
 }
 
 // NnAffineGrid has the points that images are sampled at to transform them by matrices.
 func NnAffineGrid(c dispatch.Context, theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	const op = "nn_affine_grid"
-	if err := cornersUnsaid(op, alignCorners); err != nil {
+	if err := warnMissingAlignCorners(op, alignCorners); err != nil {
 		return nil, err
 	}
-	return affineGrid(c, op, theta, size, alignCorners == ops.True, 1)
+	return makeAffineGrid(c, op, theta, size, alignCorners == ops.True, 1)
 }
 
 // AffineGridGenerator is NnAffineGrid by another name.
 func AffineGridGenerator(c dispatch.Context, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
-	return affineGrid(c, "affine_grid_generator", theta, size, alignCorners, 0)
+	return makeAffineGrid(c, "affine_grid_generator", theta, size, alignCorners, 0)
 }
 
-func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (_ *tensor.Tensor, err error) {
+func makeAffineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (_ *tensor.Tensor, err error) {
 	if !theta.DType().IsFloatingPoint() {
 		return nil, status.Valuef("%s: Expected theta to have floating point type, but got %v", op, theta.DType())
 	}
@@ -121,6 +121,6 @@ func affineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int6
 	}
 	rows = append(rows, b.Expand(b.OnesBeside(theta, theta.DType(), 1), size[2:]...))
 	points := b.AsShape(b.Stack(rows, 0), n+1, shape.Product(size[2:]))
-	made := b.Matmul(b.ReorderDims(points, 1, 0), b.ReorderDims(theta, 0, 2, 1))
-	return build.WriteResult(b, nil, b.AsShape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
+	result := b.Matmul(b.ReorderDims(points, 1, 0), b.ReorderDims(theta, 0, 2, 1))
+	return build.WriteResult(b, nil, b.AsShape(result, slices.Concat(size[:1], size[2:], []int64{n})...))
 }

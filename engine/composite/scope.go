@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// only returns the result of the only step of op.
-func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
+// wrapError returns t, or err under the name of the operator.
+func wrapError(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, status.In(op, err)
 	}
@@ -25,8 +25,8 @@ func sumDims(b *build.Builder, t *tensor.Tensor, dims []int64, d dtype.DType) *t
 	return b.SumWith(t, dims, true, d)
 }
 
-// outside lists the dimensions of t that are not in mask, and their sizes.
-func outside(t *tensor.Tensor, mask []bool) (dims, sizes []int64) {
+// unmaskedDims lists the dimensions of t that are not in mask, and their sizes.
+func unmaskedDims(t *tensor.Tensor, mask []bool) (dims, sizes []int64) {
 	for d, size := range t.Sizes() {
 		if !mask[d] {
 			dims, sizes = append(dims, int64(d)), append(sizes, size)

@@ -86,8 +86,8 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 	sizes[at] = segments + 2
 	empty := b.FullWith(sizes, start, data.DType(), tensor.NoLayout, data.Device())
 	number = b.Expand(number, data.Sizes()...)
-	made := b.ScatterReduce(empty, int64(at), number, data, kind.scatter)
-	made = b.Narrow(made, int64(at), 1, segments)
+	result := b.ScatterReduce(empty, int64(at), number, data, kind.scatter)
+	result = b.Narrow(result, int64(at), 1, segments)
 	if reduce == "mean" {
 		count := b.Diff(bounds, 1, -1, nil, nil)
 		if !initial.IsNone() {
@@ -96,9 +96,9 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 		for range data.Dim() - at - 1 {
 			count = b.Unsqueeze(count, -1)
 		}
-		made = b.Div(made, b.CastTo(count, data.DType()))
+		result = b.Div(result, b.CastTo(count, data.DType()))
 	}
-	return build.WriteResult(b, nil, b.AsContiguous(made))
+	return build.WriteResult(b, nil, b.AsContiguous(result))
 }
 
 // computeOffsets returns the start of each segment of the given lengths, and the end of the last one.
@@ -108,18 +108,18 @@ func computeOffsets(b *build.Builder, lengths *tensor.Tensor, n int64, unsafe bo
 	last := len(sizes) - 1
 	sizes[last] = 1
 	first := b.FullWith(sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
-	made := b.Cat([]*tensor.Tensor{first, ends}, -1)
+	result := b.Cat([]*tensor.Tensor{first, ends}, -1)
 	if unsafe {
-		return made
+		return result
 	}
 	if hasAny(b, b.Lt, lengths, 0) {
 		b.Failf("lengths contain a negative value")
 	}
-	total := b.Narrow(made, -1, lengths.Sizes()[last], 1)
+	total := b.Narrow(result, -1, lengths.Sizes()[last], 1)
 	if hasAny(b, b.Ne, total, n) {
 		b.Failf("lengths must sum up to the size of data along axis, %d, unless unsafe is set", n)
 	}
-	return made
+	return result
 }
 
 // checkOffsets returns an error for offsets that decrease, or are outside of [0, n].

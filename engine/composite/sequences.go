@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// scalarOf reads a zero-dim tensor that represents a number of a sequence.
-func scalarOf(c dispatch.Context, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
+// readScalar reads a zero-dim tensor that represents a number of a sequence.
+func readScalar(c dispatch.Context, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
 	if t.Dim() != 0 {
 		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s)", op, name, t.Dim())
 	}
@@ -20,16 +20,16 @@ func scalarOf(c dispatch.Context, op, name string, t *tensor.Tensor) (dtype.Scal
 	return v, err
 }
 
-func scalarsOf(c dispatch.Context, op string, start, end *tensor.Tensor) (s, e dtype.Scalar, err error) {
-	if s, err = scalarOf(c, op, "start", start); err == nil {
-		e, err = scalarOf(c, op, "end", end)
+func readBounds(c dispatch.Context, op string, start, end *tensor.Tensor) (s, e dtype.Scalar, err error) {
+	if s, err = readScalar(c, op, "start", start); err == nil {
+		e, err = readScalar(c, op, "end", end)
 	}
 	return s, e, err
 }
 
 // LinspaceTensorTensor is Linspace between numbers that tensors hold.
 func LinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s, e, err := scalarsOf(c, "linspace", start, end)
+	s, e, err := readBounds(c, "linspace", start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func LinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, st
 
 // LinspaceTensorScalar is Linspace from a number that a tensor holds.
 func LinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s, err := scalarOf(c, "linspace", "start", start)
+	s, err := readScalar(c, "linspace", "start", start)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func LinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dty
 
 // LinspaceScalarTensor is Linspace to a number that a tensor holds.
 func LinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	e, err := scalarOf(c, "linspace", "end", end)
+	e, err := readScalar(c, "linspace", "end", end)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func LinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Sc
 
 // LogspaceTensorTensor is Logspace between numbers that tensors hold.
 func LogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s, e, err := scalarsOf(c, "logspace", start, end)
+	s, e, err := readBounds(c, "logspace", start, end)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func LogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, st
 
 // LogspaceTensorScalar is Logspace from a number that a tensor holds.
 func LogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s, err := scalarOf(c, "logspace", "start", start)
+	s, err := readScalar(c, "logspace", "start", start)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func LogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dty
 
 // LogspaceScalarTensor is Logspace to a number that a tensor holds.
 func LogspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	e, err := scalarOf(c, "logspace", "end", end)
+	e, err := readScalar(c, "logspace", "end", end)
 	if err != nil {
 		return nil, err
 	}

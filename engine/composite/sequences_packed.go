@@ -66,9 +66,9 @@ func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batch
 		b.Failf("lengths must be at most %d, the steps of input, but one is %d", steps, list[0])
 	}
 	counts = b.NnConjugate(lengths)
-	places := packedIndices(b, input, counts, sequences)
+	indices := packedIndices(b, input, counts, sequences)
 	rows := b.AsShape(input, append([]int64{steps * sequences}, input.Sizes()[2:]...)...)
-	return b.ReturnBoth(b.IndexSelect(rows, 0, places), counts)
+	return b.ReturnBoth(b.IndexSelect(rows, 0, indices), counts)
 }
 
 // PadPackedSequence pads packed sequences.
@@ -88,9 +88,9 @@ func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFir
 		return nil, nil, err
 	}
 	lengths = b.NnConjugate(counts)
-	places := packedIndices(b, data, counts, list[0])
+	indices := packedIndices(b, data, counts, list[0])
 	whole := b.NewFull(data, append([]int64{steps * list[0]}, data.Sizes()[1:]...), value)
-	padded := b.IndexCopy(whole, 0, places, data)
+	padded := b.IndexCopy(whole, 0, indices, data)
 	padded = b.AsShape(padded, append([]int64{steps, list[0]}, data.Sizes()[1:]...)...)
 	if batchFirst {
 		padded = b.Transpose(padded, 0, 1)

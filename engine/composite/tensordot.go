@@ -64,8 +64,8 @@ func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf
 	defer b.Close(&err)
 	// A size of 1 is broadcast: the other side is summed first.
 	x, y = sumDims(b, x, aloneA, x.DType()), sumDims(b, y, aloneB, y.DType())
-	freeA, sizesA := outside(x, maskA)
-	freeB, sizesB := outside(y, maskB)
+	freeA, sizesA := unmaskedDims(x, maskA)
+	freeB, sizesB := unmaskedDims(y, maskB)
 	rows, cols := shape.Product(sizesA), shape.Product(sizesB)
 	left := b.AsShape(b.ReorderDims(x, slices.Concat(freeA, inA)...), rows, depth)
 	right := b.AsShape(b.ReorderDims(y, slices.Concat(inB, freeB)...), depth, cols)

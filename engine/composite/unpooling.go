@@ -29,8 +29,8 @@ func NnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, str
 func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (_ *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
 	defer p.Close(&err)
-	p.expand()
-	p.batched(self)
+	p.expandArguments()
+	p.addBatchDim(self)
 	lead := self.Dim() - n
 	switch {
 	case indices.DType() != dtype.Int64:
@@ -40,24 +40,24 @@ func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tenso
 	case sizes != nil && len(sizes) != n && len(sizes) != n+2:
 		return nil, status.Valuef("%s: output_size must have %d or %d values, but is %v", op, n, n+2, sizes)
 	}
-	made, volume := make([]int64, n), int64(1)
+	result, volume := make([]int64, n), int64(1)
 	for i := range n {
-		span, fits := longest(self.Sizes()[lead+i], p.stride[i], p.kernel[i])
+		span, fits := windowSpan(self.Sizes()[lead+i], p.stride[i], p.kernel[i])
 		if !fits || p.padding[i] > 1<<60 {
 			return nil, status.Runtimef("%s: kernel_size %v, stride %v and padding %v overflow a 64-bit integer", op, p.kernel, p.stride, p.padding)
 		}
-		made[i] = span - 2*p.padding[i]
+		result[i] = span - 2*p.padding[i]
 		if sizes != nil {
 			size := sizes[len(sizes)-n+i]
-			if size <= made[i]-p.stride[i] || size >= made[i]+p.stride[i] {
-				return nil, status.Valuef("%s: output_size %v is invalid: dimension %d must be between %d and %d", op, sizes, i, made[i]-p.stride[i], made[i]+p.stride[i])
+			if size <= result[i]-p.stride[i] || size >= result[i]+p.stride[i] {
+				return nil, status.Valuef("%s: output_size %v is invalid: dimension %d must be between %d and %d", op, sizes, i, result[i]-p.stride[i], result[i]+p.stride[i])
 			}
-			made[i] = size
+			result[i] = size
 		}
-		if made[i] < 1 {
-			return nil, status.Runtimef("%s: output_size must be positive, but is %v for input of sizes %v", op, made[:i+1], self.Sizes())
+		if result[i] < 1 {
+			return nil, status.Runtimef("%s: output_size must be positive, but is %v for input of sizes %v", op, result[:i+1], self.Sizes())
 		}
-		volume = shape.Times(volume, made[i])
+		volume = shape.Times(volume, result[i])
 	}
 	outer := self.Sizes()[:lead]
 	flat := shape.Append(outer, -1)
@@ -67,15 +67,15 @@ func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tenso
 	zeros := p.ZerosBeside(self, self.DType(), shape.Append(outer, volume)...)
 	places, values := p.AsShape(indices, flat...), p.AsShape(self, flat...)
 	put := p.Scatter(zeros, int64(lead), places, values)
-	put = p.AsShape(put, slices.Concat(outer, made)...)
+	put = p.AsShape(put, slices.Concat(outer, result)...)
 	if n == 2 {
 		put = matchFormat(p.Builder, self, put)
 	}
 	return build.WriteResult(p.Builder, nil, put)
 }
 
-// longest returns how many elements n windows span.
-func longest(n, stride, taps int64) (int64, bool) {
+// windowSpan returns the number of elements that n windows span, and whether it is representable.
+func windowSpan(n, stride, taps int64) (int64, bool) {
 	span := float64(n-1)*float64(stride) + float64(taps)
 	return (n-1)*stride + taps, span < 1<<60
 }

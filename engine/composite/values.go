@@ -21,5 +21,5 @@ func IsNonzero(c dispatch.Context, self *tensor.Tensor) (bool, error) {
 // Argwhere lists the positions of the elements that are not zero, a row for each.
 func Argwhere(c dispatch.Context, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Nonzero(nil, self)
-	return only("argwhere", t, err)
+	return wrapError("argwhere", t, err)
 }

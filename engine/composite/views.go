@@ -13,14 +13,14 @@ import (
 
 // ViewAs is View of the shape of other.
 func ViewAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.View(self, other.Sizes())
-	return only("view_as", made, err)
+	result, err := c.View(self, other.Sizes())
+	return wrapError("view_as", result, err)
 }
 
 // ExpandAs is Expand to the shape of other.
 func ExpandAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	made, err := c.Expand(self, other.Sizes(), false)
-	return only("expand_as", made, err)
+	result, err := c.Expand(self, other.Sizes(), false)
+	return wrapError("expand_as", result, err)
 }
 
 // NarrowTensor is Narrow from a start that a tensor holds.

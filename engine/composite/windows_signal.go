@@ -11,8 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// signalWindow returns a window of m samples, computed from their positions.
-func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor) (_ *tensor.Tensor, err error) {
+// makeSignalWindow returns a window of m samples, computed from their positions.
+func makeSignalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	op := "signal.windows." + name
 	if d == dtype.None {
 		d = dtype.Default()
@@ -39,7 +39,7 @@ func signalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DT
 
 // SignalWindowsBartlett returns the triangular window 1 - |x|, x going from -1 to 1.
 func SignalWindowsBartlett(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return signalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+	return makeSignalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
 		return scaleAndShift(b, b.Abs(x), -1, 1)
 	})
 }
@@ -50,7 +50,7 @@ func SignalWindowsCosine(c dispatch.Context, m int64, sym bool, d dtype.DType, l
 		step = math.Pi / (width + 1)
 		return step / 2, step
 	}
-	return signalWindow(c, "cosine", m, sym, d, layout, dev, half, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor { return b.Sin(x) })
+	return makeSignalWindow(c, "cosine", m, sym, d, layout, dev, half, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor { return b.Sin(x) })
 }
 
 // SignalWindowsExponential is exp(-|i - center| / tau), center being the middle by default.
@@ -69,7 +69,7 @@ func SignalWindowsExponential(c dispatch.Context, m int64, center *float64, tau 
 		}
 		return -middle / tau, 1 / tau
 	}
-	return signalWindow(c, name, m, sym, d, layout, dev, around, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+	return makeSignalWindow(c, name, m, sym, d, layout, dev, around, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
 		return b.Exp(b.Neg(b.Abs(x)))
 	})
 }
@@ -83,7 +83,7 @@ func SignalWindowsGaussian(c dispatch.Context, m int64, std float64, sym bool, d
 		step = 1 / (std * math.Sqrt2)
 		return -width / 2 * step, step
 	}
-	return signalWindow(c, "gaussian", m, sym, d, layout, dev, around, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+	return makeSignalWindow(c, "gaussian", m, sym, d, layout, dev, around, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
 		return b.Exp(b.Neg(b.Square(x)))
 	})
 }
@@ -93,14 +93,14 @@ func SignalWindowsKaiser(c dispatch.Context, m int64, beta float64, sym bool, d 
 	if !(beta >= 0) {
 		return nil, status.Valuef("signal.windows.kaiser: beta must be non-negative, got: %v instead", beta)
 	}
-	return signalWindow(c, "kaiser", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+	return makeSignalWindow(c, "kaiser", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
 		return computeKaiser(b, x, beta)
 	})
 }
 
-// cosines returns a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
-func cosines(c dispatch.Context, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return signalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+// makeCosineSum returns a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
+func makeCosineSum(c dispatch.Context, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	return makeSignalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
 		total := scaleAndShift(b, x, 0, weights[0])
 		for i, w := range weights[1:] {
 			if i%2 == 0 {
@@ -114,7 +114,7 @@ func cosines(c dispatch.Context, name string, m int64, weights []float64, sym bo
 
 // SignalWindowsBlackman returns a sum of three cosines.
 func SignalWindowsBlackman(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return cosines(c, "blackman", m, []float64{0.42, 0.5, 0.08}, sym, d, layout, dev)
+	return makeCosineSum(c, "blackman", m, []float64{0.42, 0.5, 0.08}, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralCosine returns a sum of cosines with the weights that are given.
@@ -122,26 +122,26 @@ func SignalWindowsGeneralCosine(c dispatch.Context, m int64, weights []float64, 
 	if len(weights) == 0 {
 		return nil, status.Valuef("signal.windows.general_cosine: Coefficients cannot be empty")
 	}
-	return cosines(c, "general_cosine", m, weights, sym, d, layout, dev)
+	return makeCosineSum(c, "general_cosine", m, weights, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralHamming returns alpha - (1 - alpha) cos(2πx), x going from 0 to 1.
 func SignalWindowsGeneralHamming(c dispatch.Context, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return cosines(c, "general_hamming", m, []float64{alpha, 1 - alpha}, sym, d, layout, dev)
+	return makeCosineSum(c, "general_hamming", m, []float64{alpha, 1 - alpha}, sym, d, layout, dev)
 }
 
 // SignalWindowsHamming is 0.54 - 0.46 cos(2πx), x going from 0 to 1.
 func SignalWindowsHamming(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return cosines(c, "hamming", m, []float64{0.54, 0.46}, sym, d, layout, dev)
+	return makeCosineSum(c, "hamming", m, []float64{0.54, 0.46}, sym, d, layout, dev)
 }
 
 // SignalWindowsHann is (1 - cos(2πx)) / 2, x going from 0 to 1.
 func SignalWindowsHann(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return cosines(c, "hann", m, []float64{0.5, 0.5}, sym, d, layout, dev)
+	return makeCosineSum(c, "hann", m, []float64{0.5, 0.5}, sym, d, layout, dev)
 }
 
 // SignalWindowsNuttall returns a sum of four cosines with continuous first derivatives at its ends. After A. H. Nuttall, Some windows with very good
 // sidelobe behavior (1981).
 func SignalWindowsNuttall(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return cosines(c, "nuttall", m, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, sym, d, layout, dev)
+	return makeCosineSum(c, "nuttall", m, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, sym, d, layout, dev)
 }

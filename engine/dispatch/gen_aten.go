@@ -4365,9 +4365,9 @@ func (c Context) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, ch
 }
 
 // LinalgSolve implements the operator linalg.solve.
-func (c Context) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Tensor, err error) {
-	if key := c.highestKey(keys(out) | keys(a) | keys(b) | c.casting(1)); key != 0 {
-		if err = checkKeys("linalg.solve", key, keys(a)|keys(b), keys(out)|keys(a)|keys(b), true); err != nil {
+func (c Context) LinalgSolve(out, a, rhs *tensor.Tensor, left bool) (r0 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(out) | keys(a) | keys(rhs) | c.casting(1)); key != 0 {
+		if err = checkKeys("linalg.solve", key, keys(a)|keys(rhs), keys(out)|keys(a)|keys(rhs), true); err != nil {
 			return
 		}
 		if c.quantized(keys(out)) && backendOf(tensor.Quantized).LinalgSolve == nil {
@@ -4375,10 +4375,10 @@ func (c Context) LinalgSolve(out, a, b *tensor.Tensor, left bool) (r0 *tensor.Te
 			return
 		}
 		if does := backendOf(key).LinalgSolve; does != nil {
-			return does(c, out, a, b, left)
+			return does(c, out, a, rhs, left)
 		}
 	}
-	return composed.LinalgSolve(c, out, a, b, left)
+	return composed.LinalgSolve(c, out, a, rhs, left)
 }
 
 // LinalgInvEx implements the operator linalg.inv_ex.
@@ -4692,16 +4692,16 @@ func (c Context) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int6
 }
 
 // Lobpcg implements the operator lobpcg.
-func (c Context) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.highestKey(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
-		if err = checkKeys("lobpcg", key, tensor.Sparse, keys(a)|keys(b)|keys(x)|keys(iK), true); err != nil {
+func (c Context) Lobpcg(a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.highestKey(keys(a) | keys(mass) | keys(x) | keys(iK)); key != 0 {
+		if err = checkKeys("lobpcg", key, tensor.Sparse, keys(a)|keys(mass)|keys(x)|keys(iK), true); err != nil {
 			return
 		}
 		if does := backendOf(key).Lobpcg; does != nil {
-			return does(c, a, k, b, x, n, iK, niter, tol, largest, method)
+			return does(c, a, k, mass, x, n, iK, niter, tol, largest, method)
 		}
 	}
-	return composed.Lobpcg(c, a, k, b, x, n, iK, niter, tol, largest, method)
+	return composed.Lobpcg(c, a, k, mass, x, n, iK, niter, tol, largest, method)
 }
 
 // FusedSgd implements the operator _fused_sgd_.

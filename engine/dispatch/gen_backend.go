@@ -309,7 +309,7 @@ type Backend struct {
 	LinalgPinvRcondTensor                    func(c Context, out, self, rcond *tensor.Tensor, hermitian bool) (*tensor.Tensor, error)
 	Pinverse                                 func(c Context, self *tensor.Tensor, rcond float64) (*tensor.Tensor, error)
 	LinalgSolveEx                            func(c Context, outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error)
-	LinalgSolve                              func(c Context, out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error)
+	LinalgSolve                              func(c Context, out, a, rhs *tensor.Tensor, left bool) (*tensor.Tensor, error)
 	LinalgInvEx                              func(c Context, outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, error)
 	LinalgInv                                func(c Context, out, a *tensor.Tensor) (*tensor.Tensor, error)
 	LinalgSolveTriangular                    func(c Context, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (*tensor.Tensor, error)
@@ -329,7 +329,7 @@ type Backend struct {
 	LinalgSvdvals                            func(c Context, out, a *tensor.Tensor, driver string) (*tensor.Tensor, error)
 	SvdLowrank                               func(c Context, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	PcaLowrank                               func(c Context, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
-	Lobpcg                                   func(c Context, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error)
+	Lobpcg                                   func(c Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error)
 	FusedSgd                                 func(c Context, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error
 	FusedAdam                                func(c Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error
 	FusedAdamw                               func(c Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error

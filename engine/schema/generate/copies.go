@@ -36,12 +36,12 @@ func copies(ops []*schema.Operator, declared map[string]*function) (string, erro
 			name := of.Args[i-outs].Name
 			params, args = append(params, name+" "+p.typ), append(args, name)
 		}
-		make, result := "copiesOf(c, %q, made, err)", "[]*tensor.Tensor"
+		call, result := "copyViews(c, %q, view, err)", "[]*tensor.Tensor"
 		if !o.Returns[0].Type.List {
-			result, make = "*tensor.Tensor", "copyOf(c, %q, out, made, err)"
+			result, call = "*tensor.Tensor", "copyView(c, %q, out, view, err)"
 			params = append(params[:1:1], append([]string{"out *tensor.Tensor"}, params[1:]...)...)
 		}
-		fmt.Fprintf(&functions, "\n// %s is a copy of what %s gives.\nfunc %s(%s) (%s, error) {\n\tmade, err := c.%s(%s)\n\treturn "+make+"\n}\n",
+		fmt.Fprintf(&functions, "\n// %s returns a copy of the result of %s.\nfunc %s(%s) (%s, error) {\n\tview, err := c.%s(%s)\n\treturn "+call+"\n}\n",
 			o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, of.GoName(), strings.Join(args, ", "), o.Name)
 	}
 	imports := "import (\n"

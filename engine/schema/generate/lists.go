@@ -65,7 +65,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 			tensors = append(tensors, name)
 		case "[]dtype.Scalar":
 			values[a.Name] = name + "[i]"
-			checks = append(checks, fmt.Sprintf("\tl.fit(len(%s))\n", name))
+			checks = append(checks, fmt.Sprintf("\tl.checkScalars(len(%s))\n", name))
 		}
 	}
 	outs := len(f.params) - len(of.Args)
@@ -93,7 +93,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 			checks, args[outs+i] = append(checks, "\t"+read+"\n"), used
 		}
 		if typ := argType(o, name); typ == "Tensor" && p.typ == "*tensor.Tensor" {
-			checks = append(checks, fmt.Sprintf("\tl.zeroDim(%s)\n", values[name]))
+			checks = append(checks, fmt.Sprintf("\tl.setZeroDim(%s)\n", values[name]))
 			args[outs+i] = "l.shared"
 		}
 	}
@@ -101,13 +101,13 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 		checks = append(checks, "\tl.allocates = true\n")
 	}
 	call := fmt.Sprintf("c.%s(%s)", of.GoName(), strings.Join(args, ", "))
-	result, run := "(_ []*tensor.Tensor, err error)", "results"
+	result, run := "(_ []*tensor.Tensor, err error)", "collectResults"
 	if len(o.Returns) == 0 {
-		result, run = "(err error)", "inPlace"
+		result, run = "(err error)", "writeInPlace"
 	}
 	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {\nreturn " + call + "\n}"
 	if len(of.Returns) == 0 {
-		run = "overwrite"
+		run = "overwriteItems"
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
 	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c dispatch.Context, %s) %s {\n\tl := newList(c, %q, %s)\n\tdefer l.Close(&err)\n\tl.checkLengths()\n%s\treturn l.%s(%s)\n}\n",
@@ -138,9 +138,9 @@ func eachNumber(o *schema.Operator, name, value, typ string) (read, used string)
 	case typ == "*tensor.Tensor" && given == "Scalar":
 		return "number := l.Number(" + value + ")", "number"
 	case typ == "*tensor.Tensor" && given == "Scalar[]":
-		return "numbers := l.numbers(" + value + ")", "numbers[i]"
+		return "numbers := l.wrapScalars(" + value + ")", "numbers[i]"
 	case typ == "dtype.Scalar" && given == "Tensor":
-		return "numbers := l.elements(" + value + ")", "numbers[i]"
+		return "numbers := l.readFactors(" + value + ")", "numbers[i]"
 	}
 	return "", ""
 }
