@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// floats fill the first kernel parameters.
-func floats(values ...float64) params {
+// floatParams returns parameters of a kernel that begin with the given floats.
+func floatParams(values ...float64) params {
 	return func(d dtype.DType, p *backend.Params) {
 		for i, v := range values {
 			p.Set(i, d, dtype.FloatScalar(v))
@@ -19,14 +19,14 @@ func floats(values ...float64) params {
 	}
 }
 
-// stored fills the first kernel parameter with a number as an element of t holds it.
-func stored(value float64, t *tensor.Tensor) params {
-	return scalars(tensor.Rounded(t.DType(), dtype.FloatScalar(value)))
+// storedParams returns parameters of a kernel that begin with a number as an element of t represents it.
+func storedParams(value float64, t *tensor.Tensor) params {
+	return scalarParams(tensor.Rounded(t.DType(), dtype.FloatScalar(value)))
 }
 
 // NnLeakyRelu multiplies negative elements by a number.
 func NnLeakyRelu(out, self *tensor.Tensor, slope float64) (*tensor.Tensor, error) {
-	return nnLeakyRelu.run(out, floats(slope), self)
+	return nnLeakyRelu.runKernel(out, floatParams(slope), self)
 }
 
 var openGradient = newPointwise("nn_piecewise_gradient", "open_gradient", promote)
@@ -37,7 +37,7 @@ func NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside 
 	if closed {
 		row = nnPiecewiseGradient
 	}
-	return row.run(nil, floats(low, high, inside, outside), given, self)
+	return row.runKernel(nil, floatParams(low, high, inside, outside), given, self)
 }
 
 // NnHardtanh limits elements to [low, high]; integers to the integers there.
@@ -45,19 +45,19 @@ func NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tenso
 	if low.Float() > high.Float() {
 		return nil, status.Valuef("nn_hardtanh: min_val must not be greater than max_val, but is %v, and max_val is %v", low, high)
 	}
-	return nnHardtanh.between(out, self, low, high)
+	return nnHardtanh.runLimits(out, self, low, high)
 }
 
 // NnRelu6 limits elements to [0, 6].
 func NnRelu6(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnRelu6.between(out, self, dtype.IntScalar(0), dtype.IntScalar(6))
+	return nnRelu6.runLimits(out, self, dtype.IntScalar(0), dtype.IntScalar(6))
 }
 
-// between runs a kernel of limits, of which no dtype is too narrow for.
-func (p *pointwise) between(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+// runLimits runs a kernel with two limits, which are clamped to the range of an integer dtype.
+func (p *pointwise) runLimits(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
 	d := self.DType()
 	if !d.IsIntegral() {
-		return p.run(out, scalars(low, high), self)
+		return p.runKernel(out, scalarParams(low, high), self)
 	}
 	least, most := d.IntegerRange()
 	limits := [2]dtype.Scalar{low, high}
@@ -72,11 +72,11 @@ func (p *pointwise) between(out, self *tensor.Tensor, low, high dtype.Scalar) (*
 			limits[i] = dtype.IntScalar(int64(f))
 		}
 	}
-	return p.run(out, scalars(limits[:]...), self)
+	return p.runKernel(out, scalarParams(limits[:]...), self)
 }
 
-// scalars fill the first kernel parameters.
-func scalars(values ...dtype.Scalar) params {
+// scalarParams returns parameters of a kernel that begin with the given scalars.
+func scalarParams(values ...dtype.Scalar) params {
 	return func(d dtype.DType, p *backend.Params) {
 		for i, v := range values {
 			p.Set(i, d, v)
@@ -87,16 +87,16 @@ func scalars(values ...dtype.Scalar) params {
 // Threshold replaces elements up to a number by another one.
 func Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (*tensor.Tensor, error) {
 	for _, v := range []dtype.Scalar{limit, value} {
-		if err := checkOne("threshold", v, self.DType()); err != nil {
+		if err := checkConvertedFits("threshold", v, self.DType()); err != nil {
 			return nil, err
 		}
 	}
-	return threshold.run(out, scalars(limit, value), self)
+	return threshold.runKernel(out, scalarParams(limit, value), self)
 }
 
 // Hardshrink replaces elements from -lambd to lambd by 0.
 func Hardshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, error) {
-	return hardshrink.run(out, stored(lambd, self), self)
+	return hardshrink.runKernel(out, storedParams(lambd, self), self)
 }
 
 // NnSoftshrink moves elements towards 0.
@@ -104,12 +104,12 @@ func NnSoftshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, erro
 	if !(lambd >= 0) {
 		return nil, status.Runtimef("nn_softshrink: lambda must be greater or equal to 0, but found to be %v", lambd)
 	}
-	return nnSoftshrink.run(out, stored(lambd, self), self)
+	return nnSoftshrink.runKernel(out, storedParams(lambd, self), self)
 }
 
 // NnElu returns alpha (e^x - 1) below 0.
 func NnElu(out, self *tensor.Tensor, alpha float64) (*tensor.Tensor, error) {
-	return nnElu.run(out, floats(1, alpha, 1), self)
+	return nnElu.runKernel(out, floatParams(1, alpha, 1), self)
 }
 
 // Celu returns alpha (e^(x / alpha) - 1) below 0.
@@ -117,33 +117,33 @@ func Celu(out, self *tensor.Tensor, alpha float64) (*tensor.Tensor, error) {
 	if alpha == 0 {
 		return nil, status.Runtimef("celu: alpha must not be 0")
 	}
-	return celu.run(out, floats(1, alpha, alpha), self)
+	return celu.runKernel(out, floatParams(1, alpha, alpha), self)
 }
 
 // Selu returns the function of networks that normalize themselves.
 func Selu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	const scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-	return selu.run(out, floats(scale, scale*alpha, 1), self)
+	return selu.runKernel(out, floatParams(scale, scale*alpha, 1), self)
 }
 
 // NnEluGradient multiplies a gradient by the derivative of elu, celu or selu.
 func NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (*tensor.Tensor, error) {
-	return nnEluGradient.run(nil, floats(positive, negative, divisor), given, self)
+	return nnEluGradient.runKernel(nil, floatParams(positive, negative, divisor), given, self)
 }
 
 // NnSoftplus returns log(1 + e^(beta x)) / beta.
 func NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (*tensor.Tensor, error) {
-	return nnSoftplus.run(out, floats(beta, threshold), self)
+	return nnSoftplus.runKernel(out, floatParams(beta, threshold), self)
 }
 
 // NnLogsigmoid is softplus of a beta of -1.
 func NnLogsigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnLogsigmoid.run(out, floats(-1, math.Inf(1)), self)
+	return nnLogsigmoid.runKernel(out, floatParams(-1, math.Inf(1)), self)
 }
 
 // NnSoftplusGradient multiplies a gradient by the derivative of softplus.
 func NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (*tensor.Tensor, error) {
-	return nnSoftplusGradient.run(nil, floats(beta, threshold), given, self)
+	return nnSoftplusGradient.runKernel(nil, floatParams(beta, threshold), given, self)
 }
 
 // The other form of gelu.
@@ -156,9 +156,9 @@ var (
 func NnGelu(out, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
 	switch approximate {
 	case "none":
-		return nnGelu.run(out, nil, self)
+		return nnGelu.runKernel(out, nil, self)
 	case "tanh":
-		return geluTanh.run(out, nil, self)
+		return geluTanh.runKernel(out, nil, self)
 	}
 	return nil, status.Runtimef("nn_gelu: approximate must be none or tanh, but is %s", approximate)
 }
@@ -166,12 +166,12 @@ func NnGelu(out, self *tensor.Tensor, approximate string) (*tensor.Tensor, error
 // NnGeluGradient multiplies a gradient by the derivative of gelu.
 func NnGeluGradient(given, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
 	if approximate == "tanh" {
-		return geluTanhGradient.run(nil, nil, given, self)
+		return geluTanhGradient.runKernel(nil, nil, given, self)
 	}
-	return nnGeluGradient.run(nil, nil, given, self)
+	return nnGeluGradient.runKernel(nil, nil, given, self)
 }
 
 // NnHuberEach returns half the square of small differences, and delta times the size of large ones, less half of delta.
 func NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (*tensor.Tensor, error) {
-	return nnHuberEach.run(nil, floats(delta, scale), self, target)
+	return nnHuberEach.runKernel(nil, floatParams(delta, scale), self, target)
 }

@@ -18,8 +18,8 @@ type alignment struct {
 	most int64 // labels
 }
 
-// aligning validates the operands of ctc_loss and starts an operation on them.
-func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, blank int64) *alignment {
+// newAlignment validates the operands of ctc_loss and starts an operation on them.
+func newAlignment(op string, logs, targets *tensor.Tensor, steps, labels []int64, blank int64) *alignment {
 	a := &alignment{scope: newScope(op)}
 	switch {
 	case logs.DType() != dtype.Float32 && logs.DType() != dtype.Float64:
@@ -79,20 +79,20 @@ func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, bl
 		a.most = width
 	}
 	if a.Err == nil {
-		a.Logs, a.Targets = a.cast(logs, logs.DType()), a.cast(targets, dtype.Int64)
+		a.Logs, a.Targets = a.castRowMajor(logs, logs.DType()), a.castRowMajor(targets, dtype.Int64)
 	}
 	return a
 }
 
 // NnAlignment returns the loss of each batch element, the partial sums up to each step, and the divisor of a mean: the number of labels, at least 1.
 func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (losses, forward, counts *tensor.Tensor, err error) {
-	a := aligning("ctc_loss", logs, targets, times, labels, blank)
+	a := newAlignment("ctc_loss", logs, targets, times, labels, blank)
 	defer a.Close()
 	if a.Err != nil {
 		return nil, nil, nil, a.Err
 	}
 	examples := logs.Sizes()[1]
-	list := []*tensor.Tensor{a.empty(logs, dtype.Float64, examples), a.empty(logs, dtype.Float64, examples, logs.Sizes()[0], a.most), a.empty(logs, dtype.Int64, examples)}
+	list := []*tensor.Tensor{a.newEmpty(logs, dtype.Float64, examples), a.newEmpty(logs, dtype.Float64, examples, logs.Sizes()[0], a.most), a.newEmpty(logs, dtype.Int64, examples)}
 	a.Losses, a.Forward = list[0], list[1]
 	a.Do(func() error {
 		return backend.WriteInts(a.Op, list[2], func(to []int64) {
@@ -110,7 +110,7 @@ func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int6
 
 // NnAlignmentGradient returns the gradient with respect to logs, the result of log_softmax.
 func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (*tensor.Tensor, error) {
-	a := aligning("ctc_loss", logs, targets, times, labels, blank)
+	a := newAlignment("ctc_loss", logs, targets, times, labels, blank)
 	defer a.Close()
 	if a.Err != nil {
 		return nil, a.Err
@@ -125,8 +125,8 @@ func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []in
 	if a.Err != nil {
 		return nil, a.Err
 	}
-	a.Given, a.Losses, a.Forward, a.Finite = a.cast(given, dtype.Float64), a.cast(losses, dtype.Float64), a.cast(forward, dtype.Float64), finite
-	a.Gradient = a.empty(logs, logs.DType(), sizes...)
+	a.Given, a.Losses, a.Forward, a.Finite = a.castRowMajor(given, dtype.Float64), a.castRowMajor(losses, dtype.Float64), a.castRowMajor(forward, dtype.Float64), finite
+	a.Gradient = a.newEmpty(logs, logs.DType(), sizes...)
 	a.Do(func() error { return backend.On(logs).Align(a.Op, a.Alignment) })
 	return a.Return(a.Gradient)
 }

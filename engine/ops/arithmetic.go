@@ -22,8 +22,8 @@ func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 	return checkFits(op, alpha, result)
 }
 
-// factor passes a number to a kernel, rounded to the result's dtype.
-func factor(value dtype.Scalar, result dtype.DType) params {
+// factorParams returns parameters of a kernel with a number that is rounded to the result's dtype.
+func factorParams(value dtype.Scalar, result dtype.DType) params {
 	return func(d dtype.DType, p *backend.Params) {
 		p.Set(0, d, tensor.Rounded(result, value))
 	}
@@ -32,13 +32,13 @@ func factor(value dtype.Scalar, result dtype.DType) params {
 // Add computes self + alpha*other.
 func Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if alpha.Kind == dtype.KindInt && alpha.I == 1 {
-		return add.run(out, nil, self, other)
+		return add.runKernel(out, nil, self, other)
 	}
 	result := resultType(self, other)
 	if err := checkAlpha("add", "alpha", alpha, result); err != nil {
 		return nil, err
 	}
-	return addScaled.runIn(result, out, factor(alpha, result), self, other)
+	return addScaled.runIn(result, out, factorParams(alpha, result), self, other)
 }
 
 // Sub computes self - alpha*other; bool is rejected.
@@ -47,7 +47,7 @@ func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 		return nil, status.NotImplementedf("sub: subtraction, the `-` operator, with a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
 	}
 	if alpha.Kind == dtype.KindInt && alpha.I == 1 {
-		return sub.run(out, nil, self, other)
+		return sub.runKernel(out, nil, self, other)
 	}
 	result := resultType(self, other)
 	if err := checkAlpha("sub", "alpha", alpha, result); err != nil {
@@ -55,14 +55,14 @@ func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 	}
 	alpha = tensor.Rounded(result, alpha) // of an integer beyond int64 the bits alone can be negated
 	alpha.I, alpha.F, alpha.Im = -alpha.I, -alpha.F, -alpha.Im
-	return subScaled.runIn(result, out, factor(alpha, result), self, other)
+	return subScaled.runIn(result, out, factorParams(alpha, result), self, other)
 }
 
-// plus and minus are Add and Sub as steps of others.
-func plus(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+// addTensors and subtractTensors are Add and Sub as intermediate ops of others.
+func addTensors(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return Add(out, a, b, dtype.IntScalar(1))
 }
-func minus(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+func subtractTensors(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return Sub(out, a, b, dtype.IntScalar(1))
 }
 
@@ -76,7 +76,7 @@ func Neg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("neg: negation, the `-` operator, on a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
 	}
-	return neg.run(out, nil, self)
+	return neg.runKernel(out, nil, self)
 }
 
 // Positive returns self itself; bool is rejected.
@@ -105,7 +105,7 @@ func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	} else if out == self {
 		return nil, status.Runtimef("abs: in-place abs is not supported for complex tensors, whose absolute value is real")
 	}
-	return abs.run(out, nil, self)
+	return abs.runKernel(out, nil, self)
 }
 
 // Sign computes -1, 0 or 1 by the sign of real elements.
@@ -113,15 +113,15 @@ func Sign(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
 		return nil, status.NotImplementedf("sign: unlike numpy, sign is not defined for complex tensors; use sgn")
 	}
-	return sign.run(out, nil, self)
+	return sign.runKernel(out, nil, self)
 }
 
 // Sgn is Sign for reals and z / |z| for complex numbers.
 func Sgn(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
-		return sgn.run(out, nil, self)
+		return sgn.runKernel(out, nil, self)
 	}
-	return sign.run(out, nil, self)
+	return sign.runKernel(out, nil, self)
 }
 
 // Addcmul computes self + value*tensor1*tensor2.
@@ -129,7 +129,7 @@ func Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcmul", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcmul.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcmul.runKernel(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Addcdiv computes self + value*tensor1/tensor2.
@@ -140,7 +140,7 @@ func Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (*t
 	if err := checkFits("addcdiv", value, resultType(self, tensor1, tensor2).Compute()); err != nil {
 		return nil, err
 	}
-	return addcdiv.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
+	return addcdiv.runKernel(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, value) }, self, tensor1, tensor2)
 }
 
 // Lerp computes self + weight*(end - self).

@@ -17,8 +17,8 @@ type attention struct {
 	lead, sizes []int64 // of the leading dimensions, and of the result
 }
 
-// attending begins an attention, and rejects operands that do not fit.
-func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
+// newAttention starts an attention, and returns one with an error if the operands do not fit.
+func newAttention(op string, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
 	a := &attention{scope: newScope(op), Attention: backend.Attention{Mask: mask, Causal: causal, Scale: scale}}
 	n := query.Dim() - 2
 	if min(n, key.Dim()-2, value.Dim()-2) < 0 {
@@ -34,9 +34,9 @@ func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, s
 	if d := key.DType(); backend.ReadsStored(d, rows) && d.Compute() == stored {
 		stored = d
 	}
-	a.fits("key", key, with(keys, width), stored)
-	a.fits("value", value, with(keys, valueWidth), stored)
-	a.fits("mask", mask, with(rows, keys), query.DType())
+	a.checkOperand("key", key, with(keys, width), stored)
+	a.checkOperand("value", value, with(keys, valueWidth), stored)
+	a.checkOperand("mask", mask, with(rows, keys), query.DType())
 	if d := query.DType(); d != d.Compute() || !d.IsFloatingPoint() {
 		a.Failf("not implemented for %v; convert to float32 or float64", d)
 	}
@@ -44,28 +44,28 @@ func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, s
 		_, err := tensoriter.Device(op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool { return t == nil })...)
 		a.Fail(err)
 	}
-	a.Query, a.Key, a.Value = a.adjacent(query), a.adjacent(key), a.adjacent(value)
+	a.Query, a.Key, a.Value = a.adjacentRows(query), a.adjacentRows(key), a.adjacentRows(value)
 	return a
 }
 
-// fits returns an error for a tensor of other sizes, or of another dtype.
-func (a *attention) fits(name string, t *tensor.Tensor, sizes []int64, d dtype.DType) {
+// checkOperand returns an error for a tensor of other sizes, or of another dtype.
+func (a *attention) checkOperand(name string, t *tensor.Tensor, sizes []int64, d dtype.DType) {
 	if t != nil && (!slices.Equal(t.Sizes(), sizes) || t.DType() != d) {
 		a.Failf("%s must have sizes %v, and dtype %v, but has %v, and %v", name, sizes, d, t.Sizes(), t.DType())
 	}
 }
 
-// adjacent returns t, or a copy of it, with rows of adjacent elements.
-func (a *attention) adjacent(t *tensor.Tensor) *tensor.Tensor {
+// adjacentRows returns t, or a copy of it, with rows of adjacent elements.
+func (a *attention) adjacentRows(t *tensor.Tensor) *tensor.Tensor {
 	if a.Err != nil || t.Strides()[t.Dim()-1] == 1 {
 		return t
 	}
-	return a.contiguousCopy(t, t.DType())
+	return a.copyContiguous(t, t.DType())
 }
 
 // NnAttention returns values weighted by the softmax of products of queries and keys, and the logarithms to base 2 of its denominators.
 func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (result, lse *tensor.Tensor, err error) {
-	a := attending("nn_attention", query, k, value, mask, causal, scale)
+	a := newAttention("nn_attention", query, k, value, mask, causal, scale)
 	defer a.Close()
 	if a.Err != nil {
 		return nil, nil, a.Err
@@ -76,7 +76,7 @@ func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float6
 		}
 		return tensor.Empty(a.Op, a.sizes, query.DType(), query.Device())
 	})
-	a.LSE = a.empty(query, query.DType(), a.sizes[:len(a.sizes)-1]...)
+	a.LSE = a.newEmpty(query, query.DType(), a.sizes[:len(a.sizes)-1]...)
 	a.Do(func() error { return backend.On(query).Attend(a.Op, a.Attention) })
 	list, err := a.ReturnAll([]*tensor.Tensor{a.Result, a.LSE})
 	if err != nil {
@@ -87,29 +87,29 @@ func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float6
 
 // NnAttentionGradient returns the gradients of query, key, value and mask; those that are not requested are empty.
 func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQ, ofK, ofV, ofM *tensor.Tensor, err error) {
-	a := attending("nn_attention_gradient", query, k, value, mask, causal, scale)
+	a := newAttention("nn_attention_gradient", query, k, value, mask, causal, scale)
 	defer a.Close()
 	d := query.DType()
 	if a.Err == nil {
-		a.fits("key", k, k.Sizes(), d)
-		a.fits("value", value, value.Sizes(), d)
-		a.fits("given", given, a.sizes, d)
-		a.fits("result", result, a.sizes, d)
-		a.fits("lse", lse, a.sizes[:len(a.sizes)-1], d)
+		a.checkOperand("key", k, k.Sizes(), d)
+		a.checkOperand("value", value, value.Sizes(), d)
+		a.checkOperand("given", given, a.sizes, d)
+		a.checkOperand("result", result, a.sizes, d)
+		a.checkOperand("lse", lse, a.sizes[:len(a.sizes)-1], d)
 	}
 	if a.Err != nil {
 		return nil, nil, nil, nil, a.Err
 	}
-	a.Given, a.Result, a.LSE = a.adjacent(given), result, a.cast(lse, d)
+	a.Given, a.Result, a.LSE = a.adjacentRows(given), result, a.castRowMajor(lse, d)
 	each := a.Binary(Mul, a.Given, result)
 	a.Along = a.Step(func() (*tensor.Tensor, error) { return Sum(nil, each, []int64{-1}, false, dtype.None) })
-	a.Along = a.cast(a.Along, d)
+	a.Along = a.castRowMajor(a.Along, d)
 	a.Drop(each)
-	none := a.empty(query, d, 0)
+	none := a.newEmpty(query, d, 0)
 	gradients := []*tensor.Tensor{none, none, none, none}
 	for i, wanted := range []bool{ofQuery, ofKey, ofValue, ofMask && mask != nil} {
 		if wanted && a.Err == nil {
-			gradients[i] = a.empty(query, d, []*tensor.Tensor{query, k, value, mask}[i].Sizes()...)
+			gradients[i] = a.newEmpty(query, d, []*tensor.Tensor{query, k, value, mask}[i].Sizes()...)
 			a.Do(func() error { return fillWith(gradients[i], zero) })
 			a.Of[i] = gradients[i]
 		}

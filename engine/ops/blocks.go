@@ -43,8 +43,8 @@ func ggufLoad(op string, source *file.Source, names []string, mmap bool) ([]stri
 	return found, tensors, kinds, f.Metadata, err
 }
 
-// blocks returns the type of a tensor of blocks and its sizes in values.
-func (s *scope) blocks(name string, t *tensor.Tensor, kind string) (gguf.Type, []int64) {
+// checkBlocks returns the type of a tensor of blocks and its sizes in values.
+func (s *scope) checkBlocks(name string, t *tensor.Tensor, kind string) (gguf.Type, []int64) {
 	known, ok := gguf.TypeOf(kind)
 	switch {
 	case s.Err != nil:
@@ -69,26 +69,26 @@ func (s *scope) blocks(name string, t *tensor.Tensor, kind string) (gguf.Type, [
 func GgufDequantize(self *tensor.Tensor, kind string, d dtype.DType) (*tensor.Tensor, error) {
 	s := newScope("gguf_dequantize")
 	defer s.Close()
-	known, sizes := s.blocks("self", self, kind)
+	known, sizes := s.checkBlocks("self", self, kind)
 	if d == dtype.None {
 		d = dtype.Float32
 	}
 	if s.Err == nil && !d.IsFloatingPoint() {
 		s.Failf("dtype must be a floating-point dtype, but is %v", d)
 	}
-	in := s.cast(self, dtype.Uint8)
+	in := s.castRowMajor(self, dtype.Uint8)
 	to := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, dtype.Float32, self.Device()) })
 	s.Do(func() error {
 		return backend.On(in).Dequantize(s.Op, backend.Dequantization{To: to, Blocks: in, Type: known.Number, Values: known.Values, Bytes: known.Bytes})
 	})
-	return s.Return(s.cast(to, d))
+	return s.Return(s.castRowMajor(to, d))
 }
 
 // GgufLinear returns the product of self and the transposed weight, which is in blocks, plus bias.
 func GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope("gguf_linear")
 	defer s.Close()
-	known, sizes := s.blocks("weight", weight, kind)
+	known, sizes := s.checkBlocks("weight", weight, kind)
 	if s.Err == nil {
 		s.checkBlockLinear(self, weight, bias, sizes)
 	}
@@ -100,18 +100,18 @@ func GgufLinear(self, weight *tensor.Tensor, kind string, bias *tensor.Tensor) (
 	for _, size := range self.Sizes()[:self.Dim()-1] {
 		m *= size
 	}
-	w := backend.BlockLinear{A: s.cast(s.reshape(self, m, k), dtype.Float32), Blocks: s.cast(weight, dtype.Uint8), Type: known.Number}
+	w := backend.BlockLinear{A: s.castRowMajor(s.reshapeTo(self, m, k), dtype.Float32), Blocks: s.castRowMajor(weight, dtype.Uint8), Type: known.Number}
 	if bias != nil {
-		w.Bias = s.cast(bias, dtype.Float32)
+		w.Bias = s.castRowMajor(bias, dtype.Float32)
 	}
-	w.To = s.empty(self, dtype.Float32, m, n)
+	w.To = s.newEmpty(self, dtype.Float32, m, n)
 	s.Do(func() error { return backend.On(w.To).BlockLinear(s.Op, w) })
-	return s.Return(s.reshape(s.cast(w.To, self.DType()), out...))
+	return s.Return(s.reshapeTo(s.castRowMajor(w.To, self.DType()), out...))
 }
 
 // checkBlockLinear returns an error unless the operands of a linear layer fit a weight of the given sizes.
 func (s *scope) checkBlockLinear(self, weight, bias *tensor.Tensor, sizes []int64) {
-	err := oneDevice(s.Op, self, weight, bias)
+	err := checkSameDevice(s.Op, self, weight, bias)
 	switch {
 	case err != nil:
 		s.Fail(err)

@@ -41,7 +41,9 @@ func (p profile) String() string { return fmt.Sprint(p.d, p.sizes) }
 
 // halves are values with zeros, ones is positive and a probability besides.
 func halves(i int) float64 { return float64(i%2) * 0.5 }
-func ones(int) float64     { return 1 }
+
+// onesLike returns ones, as many as like has numbers.
+func onesLike(int) float64 { return 1 }
 func zeros(int) float64    { return 0 }
 
 // particular are the arguments that no rule makes: by operator and argument, of a profile.
@@ -217,14 +219,14 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		if len(p.sizes) < 2 || p.sizes[1] > 100 {
 			return nil
 		}
-		channels := profile{p.d, p.sizes[1:2], nil, ones}.tensor(t, "")
+		channels := profile{p.d, p.sizes[1:2], nil, onesLike}.tensor(t, "")
 		return map[string]any{"mean": channels, "rstd": channels, "weight": channels}
 	},
 	"nn_attention_gradient": func(p profile, t *testing.T) map[string]any {
 		if len(p.sizes) < 2 {
 			return nil
 		}
-		return map[string]any{"lse": profile{p.d, p.sizes[:len(p.sizes)-1], nil, ones}.tensor(t, "")}
+		return map[string]any{"lse": profile{p.d, p.sizes[:len(p.sizes)-1], nil, onesLike}.tensor(t, "")}
 	},
 	"nn_multi_head_attention_forward": func(p profile, t *testing.T) map[string]any {
 		if len(p.sizes) != 2 || p.sizes[1] == 0 || p.sizes[1] > 100 {
@@ -234,15 +236,15 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		for _, name := range []string{"in_proj_bias", "bias_k", "bias_v", "out_proj_bias", "key_padding_mask", "attn_mask", "q_proj_weight", "k_proj_weight", "v_proj_weight", "static_k", "static_v"} {
 			set[name] = (*tensor.Tensor)(nil)
 		}
-		set["in_proj_weight"] = profile{p.d, []int64{3 * n, n}, nil, ones}.tensor(t, "")
-		set["out_proj_weight"] = profile{p.d, []int64{n, n}, nil, ones}.tensor(t, "")
+		set["in_proj_weight"] = profile{p.d, []int64{3 * n, n}, nil, onesLike}.tensor(t, "")
+		set["out_proj_weight"] = profile{p.d, []int64{n, n}, nil, onesLike}.tensor(t, "")
 		return set
 	},
 	"nn_linear_losses": func(p profile, t *testing.T) map[string]any {
 		if len(p.sizes) != 2 || max(p.sizes[0], p.sizes[1]) > 100 {
 			return nil
 		}
-		return map[string]any{"linear_weight": profile{p.d, []int64{2, p.sizes[1]}, nil, ones}.tensor(t, ""), "target": profile{dtype.Int64, p.sizes[:1], nil, zeros}.tensor(t, ""),
+		return map[string]any{"linear_weight": profile{p.d, []int64{2, p.sizes[1]}, nil, onesLike}.tensor(t, ""), "target": profile{dtype.Int64, p.sizes[:1], nil, zeros}.tensor(t, ""),
 			"ignore_index": int64(-100), "rows": int64(2)}
 	},
 	"nn_nll_loss":          labelled,
@@ -270,12 +272,12 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"nn_counts":              packed,
 	"nn_conjugate":           packed,
 	"nn_places":              packed,
-	"ctc_loss":               aligned,
+	"ctc_loss":               checkAligned,
 	"ctc_loss_tensor":        alignedByTensors,
-	"nn_ctc_loss":            aligned,
+	"nn_ctc_loss":            checkAligned,
 	"nn_ctc_loss_tensor":     alignedByTensors,
-	"nn_alignment":           aligned,
-	"nn_alignment_gradient":  aligned,
+	"nn_alignment":           checkAligned,
+	"nn_alignment_gradient":  checkAligned,
 	"embedding_bag":          inBags,
 	"nn_embedding_bag":       inBags,
 	"nn_bag":                 inBags,
@@ -440,12 +442,12 @@ func recurrent(gates int64, before int) func(p profile, t *testing.T) map[string
 	return func(p profile, t *testing.T) map[string]any {
 		matrix := given(t, p.d, []int64{1, 1}, 1)
 		state := given(t, p.d, append(slices.Repeat([]int64{1}, before), 1, 1), 1)
-		weight := profile{p.d, []int64{gates, 1}, nil, ones}.tensor(t, "")
+		weight := profile{p.d, []int64{gates, 1}, nil, onesLike}.tensor(t, "")
 		own := map[string]any{"input": state, "data": matrix, "batch_sizes": given(t, dtype.Int64, []int64{1}, 1), "params": []*tensor.Tensor{weight, weight},
 			"num_layers": int64(1), "dropout": 0.0, "w_ih": weight, "w_hh": weight, "weight": weight, "hx": state, "x": matrix, "given": matrix, "given_hn": matrix,
 			"output": matrix, "batches": []int64{1}, "cells": "tanh"}
 		for _, name := range []string{"given_cn", "gates", "kept"} {
-			own[name] = profile{p.d, []int64{0, 1}, nil, ones}.tensor(t, "")
+			own[name] = profile{p.d, []int64{0, 1}, nil, onesLike}.tensor(t, "")
 		}
 		if gates == 4 {
 			own["hx"] = []*tensor.Tensor{state, state}
@@ -461,8 +463,8 @@ func packed(p profile, t *testing.T) map[string]any {
 		"counts": count, "sequences": int64(1), "total_length": int64(-1)}
 }
 
-// aligned are the arguments of a loss of one example of one label.
-func aligned(p profile, t *testing.T) map[string]any {
+// checkAligned returns an error for storages that are not aligned for elements of d.
+func checkAligned(p profile, t *testing.T) map[string]any {
 	one := []int64{1}
 	return map[string]any{"input_lengths": one, "target_lengths": one, "log_probs": given(t, p.d, []int64{1, 1, 2}, 1, 1), "targets": given(t, dtype.Int64, []int64{1, 1}, 1), "times": one, "labels": one,
 		"blank": int64(0), "reduction": int64(1), "given": given(t, dtype.Float64, one, 1), "losses": given(t, dtype.Float64, one, 1),
@@ -471,7 +473,7 @@ func aligned(p profile, t *testing.T) map[string]any {
 
 // alignedByTensors is aligned with lengths in tensors.
 func alignedByTensors(p profile, t *testing.T) map[string]any {
-	own, count := aligned(p, t), given(t, dtype.Int64, []int64{1}, 1)
+	own, count := checkAligned(p, t), given(t, dtype.Int64, []int64{1}, 1)
 	own["input_lengths"], own["target_lengths"] = count, count
 	return own
 }

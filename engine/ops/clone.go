@@ -10,7 +10,7 @@ import (
 
 // Clone copies self.
 func Clone(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return cloned("clone", self, self.DType(), self.Device(), f)
+	return cloneTensor("clone", self, self.DType(), self.Device(), f)
 }
 
 // Contiguous returns self itself where its memory already has the format, and a copy otherwise.
@@ -27,7 +27,7 @@ func Contiguous(self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, erro
 	if self.IsFormat(f) {
 		return self.Alias(), nil
 	}
-	return cloned("contiguous", self, self.DType(), self.Device(), f)
+	return cloneTensor("contiguous", self, self.DType(), self.Device(), f)
 }
 
 // ToOptions converts dtype, device or memory format; it is self itself when nothing changes and copy is not set.
@@ -49,11 +49,11 @@ func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev dev
 	if d == self.DType() && dev == self.Device() && keeps && !forced {
 		return self.Alias(), nil
 	}
-	if err := discards("to", self.DType(), d); err != nil {
+	if err := warnDiscardImaginary("to", self.DType(), d); err != nil {
 		return nil, err
 	}
 	if async && dev != self.Device() {
-		return moved("to", self, d, dev, f)
+		return copyAsync("to", self, d, dev, f)
 	}
-	return cloned("to", self, d, dev, f)
+	return cloneTensor("to", self, d, dev, f)
 }

@@ -18,14 +18,14 @@ func Equal(self, other *tensor.Tensor) (bool, error) {
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
-	common, across := comparedIn(self, other)
+	common, across := comparisonDType(self, other)
 	if across {
-		return everywhere("equal", func() (*tensor.Tensor, error) { return Eq(nil, self, other) })
+		return isAllTrue("equal", func() (*tensor.Tensor, error) { return Eq(nil, self, other) })
 	}
 	if common == dtype.Unpromoted {
-		return false, unpromoted("equal", self, other)
+		return false, newPromotionError("equal", self, other)
 	}
-	found, err := anywhere("equal", differs, differs.Compute(common), self, other)
+	found, err := findAny("equal", differs, differs.Compute(common), self, other)
 	return !found, err
 }
 
@@ -38,9 +38,9 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 		return nil, status.Runtimef("isclose: rtol and atol must be greater than or equal to zero, but got %v and %v", rtol, atol)
 	}
 	if d := self.DType(); d.IsIntegral() && d.Size() == 8 && rtol < 1e-9 {
-		return nearby(self, other, rtol, atol)
+		return isCloseInt64(self, other, rtol, atol)
 	}
-	return isclose.run(nil, func(_ dtype.DType, p *backend.Params) {
+	return isclose.runKernel(nil, func(_ dtype.DType, p *backend.Params) {
 		p.Set(0, dtype.Float64, dtype.FloatScalar(rtol))
 		p.Set(1, dtype.Float64, dtype.FloatScalar(atol))
 		if equalNan {
@@ -49,18 +49,19 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	}, self, other)
 }
 
-// nearby computes Isclose for 64-bit integers, where float64 would round the distance. An unsigned value beyond int64 wraps to the value minus 2^64.
-func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
+// isCloseInt64 computes Isclose for 64-bit integers, where float64 would round the distance. An unsigned value beyond int64 wraps to the
+// value minus 2^64.
+func isCloseInt64(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
 	s := newScope("isclose")
 	defer s.Close()
 	high := s.Step(func() (*tensor.Tensor, error) { return Maximum(nil, self, other) })
 	low := s.Step(func() (*tensor.Tensor, error) { return Minimum(nil, self, other) })
-	distance := s.Step(func() (*tensor.Tensor, error) { return minus(nil, high, low) })
-	wide, least := s.cast(other, dtype.Float64), s.single(dtype.FloatScalar(atol), dtype.Float64, other.Device())
+	distance := s.Step(func() (*tensor.Tensor, error) { return subtractTensors(nil, high, low) })
+	wide, least := s.castRowMajor(other, dtype.Float64), s.newScalarTensor(dtype.FloatScalar(atol), dtype.Float64, other.Device())
 	size := s.Step(func() (*tensor.Tensor, error) { return Abs(nil, wide) })
 	limit := s.Step(func() (*tensor.Tensor, error) { return Add(nil, least, size, dtype.FloatScalar(rtol)) })
 	if self.DType().IsSigned() {
-		beyond := s.cast(s.negative(distance), dtype.Float64)
+		beyond := s.castRowMajor(s.maskNegative(distance), dtype.Float64)
 		limit = s.Step(func() (*tensor.Tensor, error) { return Add(nil, limit, beyond, dtype.FloatScalar(-0x1p64)) })
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
@@ -68,53 +69,55 @@ func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, err
 
 // Allclose reports whether Isclose holds everywhere.
 func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
-	return everywhere("allclose", func() (*tensor.Tensor, error) { return Isclose(self, other, rtol, atol, equalNan) })
+	return isAllTrue("allclose", func() (*tensor.Tensor, error) { return Isclose(self, other, rtol, atol, equalNan) })
 }
 
-// everywhere reports whether all that a step finds is True.
-func everywhere(op string, find func() (*tensor.Tensor, error)) (bool, error) {
+// isAllTrue reports whether all elements of the mask that find returns are true.
+func isAllTrue(op string, find func() (*tensor.Tensor, error)) (bool, error) {
 	s := newScope(op)
 	defer s.Close()
 	all := s.Step(find)
 	if s.Err != nil {
 		return false, s.Err
 	}
-	found, err := anywhere(op, hasZero, dtype.Bool, all)
+	found, err := findAny(op, hasZero, dtype.Bool, all)
 	return !found, err
 }
 
-// classify runs p on dtypes that its kernel supports, and fills the result with v for all others.
-func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, error) {
+// runOrFill runs p on dtypes that its kernel supports, and fills the result with v for all others.
+func (p *pointwise) runOrFill(out, self *tensor.Tensor, v bool) (*tensor.Tensor, error) {
 	if p.kernel.Has(p.kernel.Compute(self.DType())) {
-		return p.run(out, nil, self)
+		return p.runKernel(out, nil, self)
 	}
-	return fill(p.name, out, self, dtype.Bool, p.exact, dtype.BoolScalar(v))
+	return fillResult(p.name, out, self, dtype.Bool, p.exact, dtype.BoolScalar(v))
 }
 
 // Isnan reports which elements are NaN.
-func Isnan(self *tensor.Tensor) (*tensor.Tensor, error) { return isnan.classify(nil, self, false) }
+func Isnan(self *tensor.Tensor) (*tensor.Tensor, error) { return isnan.runOrFill(nil, self, false) }
 
 // Isinf reports which elements are infinite.
-func Isinf(self *tensor.Tensor) (*tensor.Tensor, error) { return isinf.classify(nil, self, false) }
+func Isinf(self *tensor.Tensor) (*tensor.Tensor, error) { return isinf.runOrFill(nil, self, false) }
 
 // Isfinite reports which elements are neither infinite nor NaN.
-func Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) { return isfinite.classify(nil, self, true) }
+func Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return isfinite.runOrFill(nil, self, true)
+}
 
 // Isreal reports which elements have no imaginary part.
-func Isreal(self *tensor.Tensor) (*tensor.Tensor, error) { return isreal.classify(nil, self, true) }
+func Isreal(self *tensor.Tensor) (*tensor.Tensor, error) { return isreal.runOrFill(nil, self, true) }
 
 // Isposinf reports which elements are plus infinity.
 func Isposinf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := typeOrdered("isposinf", self); err != nil {
+	if err := requireOrderedTypes("isposinf", self); err != nil {
 		return nil, err
 	}
-	return isposinf.classify(out, self, false)
+	return isposinf.runOrFill(out, self, false)
 }
 
 // Isneginf reports which elements are minus infinity.
 func Isneginf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := typeOrdered("isneginf", self); err != nil {
+	if err := requireOrderedTypes("isneginf", self); err != nil {
 		return nil, err
 	}
-	return isneginf.classify(out, self, false)
+	return isneginf.runOrFill(out, self, false)
 }

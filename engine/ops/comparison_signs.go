@@ -6,13 +6,13 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// comparedIn returns the dtype in which two operands are compared: the promoted one, or one that holds both, where promotion would change the values
-// of unsigned integers, or of scalars and zero-dim tensors. No dtype holds uint64 and signed integers: across is true for these. Scalars compared
-// with uint8 and signed integers wrap around, as in PyTorch.
-func comparedIn(self, other *tensor.Tensor) (common dtype.DType, across bool) {
+// comparisonDType returns the dtype in which two operands are compared: the promoted one, or one that holds both, where promotion would
+// change the values of unsigned integers, or of scalars and zero-dim tensors. No dtype holds uint64 and signed integers: across is true
+// for these. Scalars compared with uint8 and signed integers wrap around, as in PyTorch.
+func comparisonDType(self, other *tensor.Tensor) (common dtype.DType, across bool) {
 	common = resultType(self, other)
 	a, b := self.DType(), other.DType()
-	if a == b || a.Category() > dtype.Integral || b.Category() > dtype.Integral || !wideUnsigned(self) && !wideUnsigned(other) || holds(common, self) && holds(common, other) {
+	if a == b || a.Category() > dtype.Integral || b.Category() > dtype.Integral || !isWideUnsigned(self) && !isWideUnsigned(other) || canHold(common, self) && canHold(common, other) {
 		return common, false
 	}
 	wide := dtype.Promote(a, b)
@@ -22,14 +22,14 @@ func comparedIn(self, other *tensor.Tensor) (common dtype.DType, across bool) {
 	return wide, false
 }
 
-// wideUnsigned reports whether t is a tensor of uint16, uint32 or uint64.
-func wideUnsigned(t *tensor.Tensor) bool {
+// isWideUnsigned reports whether t is a tensor of uint16, uint32 or uint64.
+func isWideUnsigned(t *tensor.Tensor) bool {
 	d := t.DType()
 	return !d.IsSigned() && d.IsIntegral() && d.Size() > 1 && !t.IsWrappedNumber()
 }
 
-// holds reports whether an integer dtype has the value of a number, or all that the dtype of a tensor has.
-func holds(d dtype.DType, t *tensor.Tensor) bool {
+// canHold reports whether an integer dtype represents the value of a number, or all values of the dtype of a tensor.
+func canHold(d dtype.DType, t *tensor.Tensor) bool {
 	if !t.IsWrappedNumber() {
 		return dtype.Promote(d, t.DType()) == d && !d.IsFloatingPoint()
 	}
@@ -47,17 +47,17 @@ type below struct{ self, other bool }
 func init() {
 	for p, below := range map[*pointwise]below{eq: {false, false}, ne: {true, true}, lt: {true, false}, le: {true, false}, gt: {false, true}, ge: {false, true}} {
 		p.mixed = func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-			common, across := comparedIn(self, other)
+			common, across := comparisonDType(self, other)
 			if across {
-				return p.across(out, self, other, below)
+				return p.compareSigned(out, self, other, below)
 			}
 			return p.runIn(common, out, nil, self, other)
 		}
 	}
 }
 
-// across compares uint64 with integers that have a sign: as uint64, but where these are negative.
-func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tensor.Tensor, error) {
+// compareSigned compares uint64 with signed integers: as uint64, except where these are negative.
+func (p *pointwise) compareSigned(out, self, other *tensor.Tensor, below below) (*tensor.Tensor, error) {
 	to := tensoriter.Output{Op: p.name, Out: out, DType: dtype.Bool}
 	if err := to.Broadcast(self, other); err != nil {
 		return to.Done(err)
@@ -69,20 +69,20 @@ func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tenso
 		signed, answer = other, below.other
 	}
 	found := s.Step(func() (*tensor.Tensor, error) { return p.runIn(dtype.Uint64, nil, nil, self, other) })
-	negative := s.negative(signed)
+	negative := s.maskNegative(signed)
 	s.Do(func() error {
 		joins := gt // found, and not negative
 		if answer {
 			joins = logicalOr
 		}
-		_, err := joins.run(to.To, nil, found, negative)
+		_, err := joins.runKernel(to.To, nil, found, negative)
 		return err
 	})
 	return to.Done(s.Err)
 }
 
-// negative returns a mask of the integers below 0.
-func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor {
+// maskNegative returns a mask of the integers below 0.
+func (s *scope) maskNegative(t *tensor.Tensor) *tensor.Tensor {
 	zero := s.Number(dtype.IntScalar(0))
 	return s.Step(func() (*tensor.Tensor, error) { return lt.runIn(t.DType(), nil, nil, t, zero) })
 }

@@ -11,16 +11,16 @@ var angle = newPointwise("angle", "angle", realOf)
 
 // ComplexParts makes complex numbers of their parts.
 func ComplexParts(out, re, im *tensor.Tensor) (*tensor.Tensor, error) {
-	return complexParts.join(out, re, im)
+	return complexParts.joinPair(out, re, im)
 }
 
 // Polar makes complex numbers of absolute values and angles.
 func Polar(out, abs, angle *tensor.Tensor) (*tensor.Tensor, error) {
-	return polar.join(out, abs, angle)
+	return polar.joinPair(out, abs, angle)
 }
 
-// join runs p on two tensors of one floating dtype.
-func (p *pointwise) join(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+// joinPair runs p on two tensors of one floating dtype.
+func (p *pointwise) joinPair(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	d := a.DType()
 	if !d.IsFloatingPoint() || !b.DType().IsFloatingPoint() {
 		return nil, status.NotImplementedf("%s: expected both inputs to be of a floating dtype, but got %v and %v", p.name, d, b.DType())
@@ -31,7 +31,7 @@ func (p *pointwise) join(out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	if out != nil && out.DType() != d.ToComplex() {
 		return nil, status.Runtimef("%s: expected dtype %v for out, but got %v", p.name, d.ToComplex(), out.DType())
 	}
-	return p.run(out, nil, a, b)
+	return p.runKernel(out, nil, a, b)
 }
 
 // Real views the real parts.
@@ -76,9 +76,9 @@ func Conj(self *tensor.Tensor) (*tensor.Tensor, error) {
 		return self.Alias(), nil
 	}
 	if self.IsWrappedNumber() { // which is read without a layer
-		return conjPhysical.run(nil, nil, self)
+		return conjPhysical.runKernel(nil, nil, self)
 	}
-	return lazily("conj", self, tensor.Conjugate)
+	return viewLazily("conj", self, tensor.Conjugate)
 }
 
 // NegView views the negatives of numbers.
@@ -86,11 +86,11 @@ func NegView(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("neg_view: negation, the `-` operator, on a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
 	}
-	return lazily("neg_view", self, tensor.Negative)
+	return viewLazily("neg_view", self, tensor.Negative)
 }
 
-// lazily returns a view with dispatch key `key`: its elements are computed when they are read.
-func lazily(op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
+// viewLazily returns a view with dispatch key `key`: its elements are computed when they are read.
+func viewLazily(op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
 	made, err := self.View(op, self.Sizes(), self.Strides(), self.Offset())
 	if err == nil {
 		made.SetLazy(key)
@@ -101,7 +101,7 @@ func lazily(op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, er
 // ConjPhysical computes conjugates.
 func ConjPhysical(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
-		return conjPhysical.run(out, nil, self)
+		return conjPhysical.runKernel(out, nil, self)
 	}
 	if out == nil {
 		return self.Alias(), nil

@@ -18,14 +18,14 @@ var convolutionKernel = kernel.Get("convolution")
 func NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	c := convolution{op: "nn_convolution", sizes: sizes, Convolution: backend.Convolution{Images: self, Kernels: weight, Bias: bias, Making: backend.Results,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
-	return c.make(format)
+	return c.newResult(format)
 }
 
 // NnConvolutionTranspose makes images of results and kernels.
 func NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	c := convolution{op: "nn_convolution_transpose", sizes: sizes, Convolution: backend.Convolution{Results: self, Kernels: weight, Bias: bias, Making: backend.Images,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
-	return c.make(format)
+	return c.newResult(format)
 }
 
 // NnConvolutionWeight makes kernels of images and results.
@@ -36,7 +36,7 @@ func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, d
 	}
 	c := convolution{op: op, sizes: sizes, Convolution: backend.Convolution{Images: self, Results: results, Making: backend.Kernels,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
-	return c.make(format)
+	return c.newResult(format)
 }
 
 // convolution describes a convolution of which one tensor is computed from the two others. It holds the sizes of that tensor after the first two.
@@ -46,8 +46,8 @@ type convolution struct {
 	sizes []int64
 }
 
-// make makes that tensor. It is zero, or the bias, where the others have no elements.
-func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
+// newResult creates the result tensor. It is zero, or the bias, where the operands have no elements.
+func (c *convolution) newResult(format shape.MemoryFormat) (*tensor.Tensor, error) {
 	var made **tensor.Tensor
 	var given []*tensor.Tensor
 	for _, t := range []**tensor.Tensor{&c.Images, &c.Kernels, &c.Results} {
@@ -58,7 +58,7 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 		}
 	}
 	a, b := given[0], given[1]
-	sizes, err := c.fit(a, b)
+	sizes, err := c.computeSizes(a, b)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 	return s.Return(*made)
 }
 
-// fit computes the sizes of the result of a and b, and returns an error if their shapes do not match.
-func (c *convolution) fit(a, b *tensor.Tensor) ([]int64, error) {
+// computeSizes returns the sizes of the result of a and b, or an error if their shapes do not match.
+func (c *convolution) computeSizes(a, b *tensor.Tensor) ([]int64, error) {
 	n := len(c.sizes)
 	if n < 1 || n > 3 || a.Dim() != n+2 || b.Dim() != n+2 || len(c.Stride) != n || len(c.Padding) != n || len(c.Dilation) != n {
 		return nil, status.Runtimef("%s: expected tensors of 3 to 5 dimensions (batch, channels and 1 to 3 spatial dimensions), but got sizes %v and %v, made %v, stride %v, padding %v, dilation %v",

@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// assign writes src, broadcast and converted, to dst, whatever memory they share.
-func assign(op string, dst, src *tensor.Tensor) error { return assignTo(op, dst, src, false) }
+// assignTensor writes src, broadcast and converted, to dst, even if they share memory.
+func assignTensor(op string, dst, src *tensor.Tensor) error { return assignTo(op, dst, src, false) }
 
 func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 	if err := tensoriter.Writable(op, dst); err != nil {
@@ -23,7 +23,7 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 	defer s.Close()
 	from := src
 	if !slices.Equal(src.Sizes(), dst.Sizes()) {
-		from = s.expand(src, dst.Sizes())
+		from = s.expandTo(src, dst.Sizes())
 	}
 	switch {
 	case s.Err != nil:
@@ -32,7 +32,7 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 			return nil
 		}
 		if tensoriter.Overlaps(dst, from) {
-			from = s.Track(cloned(op, src, src.DType(), src.Device(), shape.Preserve))
+			from = s.Track(cloneTensor(op, src, src.DType(), src.Device(), shape.Preserve))
 		}
 	}
 	s.Do(func() error {
@@ -46,14 +46,14 @@ func Copy(self, src *tensor.Tensor, async bool) error {
 	if err := tensoriter.Writable("copy_", self); err != nil {
 		return err
 	}
-	if err := discards("copy_", src.DType(), self.DType()); err != nil {
+	if err := warnDiscardImaginary("copy_", src.DType(), self.DType()); err != nil {
 		return err
 	}
 	return assignTo("copy_", self, src, async)
 }
 
-// discards warns where elements are converted that lose their imaginary parts. Converted to bool, they count.
-func discards(op string, from, to dtype.DType) error {
+// warnDiscardImaginary warns if a conversion discards imaginary parts. A conversion to bool does not.
+func warnDiscardImaginary(op string, from, to dtype.DType) error {
 	if !from.IsComplex() || to.IsComplex() || to == dtype.Bool {
 		return nil
 	}
@@ -87,7 +87,7 @@ func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s.Do(func() error { return backend.On(to).Fill("fill_", backend.Filling{To: to, From: value}) })
 	if out != nil {
-		return s.in(out)
+		return s.returnOut(out)
 	}
 	return s.Return(to)
 }

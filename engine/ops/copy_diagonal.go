@@ -20,11 +20,11 @@ func Diag(out, self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	case 1:
 		result = s.Track(DiagEmbed(self, offset, 0, 1))
 	case 2:
-		result = s.contiguousCopy(s.Track(view.Diagonal(op, self, offset, 0, 1)), self.DType())
+		result = s.copyContiguous(s.Track(view.Diagonal(op, self, offset, 0, 1)), self.DType())
 	default:
 		return nil, status.Runtimef("%s: supports 1D or 2D tensors, but got %dD", op, self.Dim())
 	}
-	return s.result(out, result, self)
+	return s.writeResult(out, result, self)
 }
 
 // DiagEmbed spreads the last dimension over the diagonal of two new dimensions of zeros.
@@ -52,7 +52,7 @@ func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, e
 	s := newScope(op)
 	defer s.Close()
 	out := s.Track(tensor.Zeros(op, sizes, self.DType(), self.Device()))
-	s.replace(out, self, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+	s.replaceView(out, self, func(t *tensor.Tensor) (*tensor.Tensor, error) {
 		return view.Diagonal(op, t, offset, int64(a), int64(b))
 	})
 	return s.Return(out)
@@ -62,12 +62,12 @@ func DiagEmbed(self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, e
 func Diagflat(self *tensor.Tensor, offset int64) (*tensor.Tensor, error) {
 	s := newScope("diagflat")
 	defer s.Close()
-	flat := s.reshape(self, self.Numel())
+	flat := s.reshapeTo(self, self.Numel())
 	return s.Last(func() (*tensor.Tensor, error) { return Diag(nil, flat, offset) })
 }
 
-// replace writes src to the part of to that see views.
-func (s *scope) replace(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) {
+// replaceView writes src to the part of to that see views.
+func (s *scope) replaceView(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) {
 	if s.Err != nil {
 		return
 	}
@@ -77,36 +77,36 @@ func (s *scope) replace(to, src *tensor.Tensor, see func(*tensor.Tensor) (*tenso
 	case !slices.Equal(part.Sizes(), src.Sizes()):
 		s.Err = status.Runtimef("%s: expected src to have a size equal to the slice of self: src size = %v, slice size = %v", s.Op, src.Sizes(), part.Sizes())
 	default:
-		s.Err = assign(s.Op, part, src)
+		s.Err = assignTensor(s.Op, part, src)
 	}
 }
 
-// replaced returns a copy of self in which src replaces the part that see views.
-func replaced(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// copyReplacingView returns a copy of self in which src replaces the part that see views.
+func copyReplacingView(op string, self, src *tensor.Tensor, see func(*tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
-	to := s.Track(cloned(op, self, self.DType(), self.Device(), shape.Preserve))
-	s.replace(to, src, see)
+	to := s.Track(cloneTensor(op, self, self.DType(), self.Device(), shape.Preserve))
+	s.replaceView(to, src, see)
 	return s.Return(to)
 }
 
 // DiagonalScatter replaces a diagonal.
 func DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
 	const op = "diagonal_scatter"
-	return replaced(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return view.Diagonal(op, t, offset, dim1, dim2) })
+	return copyReplacingView(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return view.Diagonal(op, t, offset, dim1, dim2) })
 }
 
 // SelectScatter replaces one position of a dimension.
 func SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	const op = "select_scatter"
-	return replaced(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return view.Select(op, t, dim, index) })
+	return copyReplacingView(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return view.Select(op, t, dim, index) })
 }
 
 // SliceScatter replaces part of a dimension.
 func SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.Tensor, error) {
 	s := newScope("slice_scatter")
 	defer s.Close()
-	return s.result(out, s.Track(replaced(s.Op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+	return s.writeResult(out, s.Track(copyReplacingView(s.Op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
 		return view.Slice(s.Op, t, dim, start.Or(0), end.Or(math.MaxInt64), step)
 	})))
 }
@@ -118,8 +118,8 @@ func AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset Int
 	n := self.Storage().Nbytes() / self.DType().Size()
 	s := newScope(op)
 	defer s.Close()
-	to := s.contiguousCopy(s.Track(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
+	to := s.copyContiguous(s.Track(self.View(op, []int64{n}, []int64{1}, 0)), self.DType())
 	s.Do(func() error { return to.SetGeometry(op, self.Sizes(), self.Strides(), self.Offset()) })
-	s.replace(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
+	s.replaceView(to, src, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.View(op, size, stride, offset.Or(t.Offset())) })
 	return s.Return(to)
 }

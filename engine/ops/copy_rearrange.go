@@ -15,10 +15,10 @@ import (
 
 // Repeat concatenates copies of self along every dimension. It adds leading dimensions if there are more repeats than dimensions.
 func Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
-	return repeat("repeat", self, repeats)
+	return repeatTensor("repeat", self, repeats)
 }
 
-func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
+func repeatTensor(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
 	lead := len(repeats) - self.Dim()
 	if lead < 0 {
 		return nil, status.Runtimef("%s: number of dimensions of repeat dims %v can not be smaller than number of dimensions of tensor %v", op, repeats, self.Sizes())
@@ -45,9 +45,9 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 	}
 	s := newScope(op)
 	defer s.Close()
-	out := s.empty(self, self.DType(), sizes...)
+	out := s.newEmpty(self, self.DType(), sizes...)
 	if s.Err == nil && out.Numel() > 0 {
-		s.copy(s.Track(view.Reshape(op, out, split)), s.Track(view.Reshape(op, self, from)))
+		s.copyTensor(s.Track(view.Reshape(op, out, split)), s.Track(view.Reshape(op, self, from)))
 	}
 	return s.Return(out)
 }
@@ -63,7 +63,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	}
 	s := newScope(op)
 	defer s.Close()
-	times := s.contiguousCopy(repeats, dtype.Int64)
+	times := s.copyContiguous(repeats, dtype.Int64)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -83,7 +83,7 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 	if !outputSize.IsNone() && int64(outputSize) != total {
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", op, int64(outputSize), total)
 	}
-	index := s.empty(repeats, dtype.Int64, total)
+	index := s.newEmpty(repeats, dtype.Int64, total)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -96,15 +96,17 @@ func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, e
 		}
 	})
 	if repeats.DType() != dtype.Int64 {
-		index = s.contiguousCopy(index, repeats.DType())
+		index = s.copyContiguous(index, repeats.DType())
 	}
 	return s.Return(index)
 }
 
 // Flip reverses the order of positions in the listed dimensions.
-func Flip(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) { return flip("flip", self, dims) }
+func Flip(self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	return flipDims("flip", self, dims)
+}
 
-func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+func flipDims(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	mask, err := shape.WrapDims(op, dims, self.Dim(), false)
 	if err != nil {
 		return nil, err
@@ -125,9 +127,9 @@ func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	case err != nil:
 		return nil, err
 	case flat:
-		return s.Return(s.reshape(s.rolled(s.reshape(self, self.Numel()), by), self.Sizes()...))
+		return s.Return(s.reshapeTo(s.rollTensor(s.reshapeTo(self, self.Numel()), by), self.Sizes()...))
 	}
-	return s.Return(s.rolled(self, by))
+	return s.Return(s.rollTensor(self, by))
 }
 
 // RollShifts are by how many positions, from 0 on, roll moves each dimension, or the only one of the flattened tensor.
@@ -155,8 +157,8 @@ func RollShifts(self *tensor.Tensor, shifts, dims []int64) (by []int64, flat boo
 	return by, flat, nil
 }
 
-// rolled returns t shifted along each dimension.
-func (s *scope) rolled(t *tensor.Tensor, by []int64) *tensor.Tensor {
+// rollTensor returns t shifted along each dimension.
+func (s *scope) rollTensor(t *tensor.Tensor, by []int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
@@ -175,28 +177,28 @@ func (s *scope) rolled(t *tensor.Tensor, by []int64) *tensor.Tensor {
 func (s *scope) copyRolled(to, from *tensor.Tensor, by []int64) {
 	d := slices.IndexFunc(by, func(n int64) bool { return n != 0 })
 	if s.Err != nil || d < 0 {
-		s.copy(to, from)
+		s.copyTensor(to, from)
 		return
 	}
 	rest := slices.Clone(by)
 	rest[d] = 0
 	n, first := from.Sizes()[d], by[d]
-	s.copyRolled(s.part(to, d, first, n-first), s.part(from, d, 0, n-first), rest)
-	s.copyRolled(s.part(to, d, 0, first), s.part(from, d, n-first, first), rest)
+	s.copyRolled(s.narrowRange(to, d, first, n-first), s.narrowRange(from, d, 0, n-first), rest)
+	s.copyRolled(s.narrowRange(to, d, 0, first), s.narrowRange(from, d, n-first, first), rest)
 }
 
 // Tril keeps the elements on and below a diagonal of matrices and zeroes the others.
 func Tril(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
-	return triangle("tril", out, self, diagonal, false)
+	return copyTriangle("tril", out, self, diagonal, false)
 }
 
 // Triu keeps the elements on and above a diagonal of matrices and zeroes the others.
 func Triu(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
-	return triangle("triu", out, self, diagonal, true)
+	return copyTriangle("triu", out, self, diagonal, true)
 }
 
-// triangle copies self and zeroes the elements below a diagonal, or above it.
-func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (*tensor.Tensor, error) {
+// copyTriangle copies self and zeroes the elements below a diagonal, or above it.
+func copyTriangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())
 	}
@@ -207,15 +209,15 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (
 	}
 	work := self
 	if s.Err == nil && (out != self || !out.IsContiguous()) {
-		work = s.contiguousCopy(self, self.DType())
+		work = s.copyContiguous(self, self.DType())
 	}
 	s.Do(func() error {
 		return backend.On(work).Triangle(op, backend.Triangle{To: work, Diagonal: diagonal, Below: below})
 	})
 	if work == out {
-		return s.in(out)
+		return s.returnOut(out)
 	}
-	return s.result(out, work)
+	return s.writeResult(out, work)
 }
 
 // ConstantPadNd adds a border of one value, or crops if a width is negative; widths are pairs, with the last dimension first.
@@ -259,6 +261,6 @@ func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tenso
 	for d, begin := range begins {
 		shift += begin * strides[d]
 	}
-	s.copy(s.Track(out.View(op, inner, strides, shift)), s.Track(self.View(op, inner, self.Strides(), offset)))
+	s.copyTensor(s.Track(out.View(op, inner, strides, shift)), s.Track(self.View(op, inner, self.Strides(), offset)))
 	return s.Return(out)
 }

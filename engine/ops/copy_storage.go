@@ -12,10 +12,10 @@ import (
 
 // Resize changes self's shape, growing its storage where the new shape reaches further.
 func Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
-	return resize("resize_", self, size, f)
+	return resizeTensor("resize_", self, size, f)
 }
 
-func resize(op string, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+func resizeTensor(op string, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
 	if f == shape.Preserve {
 		return status.Runtimef("%s: unsupported memory format %v", op, f)
 	}
@@ -41,7 +41,7 @@ func ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) error {
 	if f == shape.Preserve {
 		f = shape.SuggestFormat(template.Sizes(), template.Strides())
 	}
-	return resize("resize_as_", self, template.Sizes(), f)
+	return resizeTensor("resize_as_", self, template.Sizes(), f)
 }
 
 // Set makes self an empty tensor over a new storage.
@@ -59,7 +59,7 @@ func SetTensor(self, source *tensor.Tensor) error {
 	if self.DType() != source.DType() {
 		return status.Runtimef("set_: could not set tensor of type %v to a tensor of type %v", source.DType(), self.DType())
 	}
-	return setTo(self, source.Storage(), source.Sizes(), source.Strides(), source.Offset())
+	return setStorage(self, source.Storage(), source.Sizes(), source.Strides(), source.Offset())
 }
 
 // SetTensorGeometry makes self a view of source's storage with the given offset, sizes and strides.
@@ -72,7 +72,7 @@ func SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride [
 
 // SetStorage views all of a storage in one dimension.
 func SetStorage(self *tensor.Tensor, source *storage.Storage) error {
-	return setTo(self, source, []int64{source.Nbytes() / self.DType().Size()}, []int64{1}, 0)
+	return setStorage(self, source, []int64{source.Nbytes() / self.DType().Size()}, []int64{1}, 0)
 }
 
 // SetStorageGeometry views a storage with any geometry; no stride means row-major.
@@ -80,21 +80,21 @@ func SetStorageGeometry(self *tensor.Tensor, source *storage.Storage, offset int
 	if len(stride) == 0 {
 		stride = shape.ContiguousStrides(size)
 	}
-	return setTo(self, source, size, stride, offset)
+	return setStorage(self, source, size, stride, offset)
 }
 
-func setTo(self *tensor.Tensor, s *storage.Storage, size, stride []int64, offset int64) error {
+func setStorage(self *tensor.Tensor, s *storage.Storage, size, stride []int64, offset int64) error {
 	if s.Device() != self.Device() {
 		return status.Runtimef("set_: attempted to set the storage of a tensor on device %v to a storage on different device %v", self.Device(), s.Device())
 	}
-	if err := aligned("set_", s, self.DType()); err != nil {
+	if err := checkAligned("set_", s, self.DType()); err != nil {
 		return err
 	}
 	return self.Set("set_", s, self.DType(), size, stride, offset)
 }
 
-// aligned returns an error for storages that are not aligned for elements of d.
-func aligned(op string, s *storage.Storage, d dtype.DType) error {
+// checkAligned returns an error for storages that are not aligned for elements of d.
+func checkAligned(op string, s *storage.Storage, d dtype.DType) error {
 	if uintptr(s.Data())%uintptr(d.Alignment()) != 0 {
 		return status.Runtimef("%s: the storage at %v is not aligned to the %d bytes that elements of %v need; clone() it", op, s.Data(), d.Alignment(), d)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// options resolves the dtype and device of a factory; d is used when no dtype is given.
-func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (dtype.DType, device.Device, error) {
+// resolveOptions resolves the dtype and device of a factory; d is used when no dtype is given.
+func resolveOptions(op string, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (dtype.DType, device.Device, error) {
 	if given.IsQuantized() {
 		return given, dev, status.Runtimef("%s: the dtype %v is quantized; use quantize_per_tensor() to create a quantized tensor", op, given)
 	}
@@ -27,8 +27,8 @@ func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev 
 	return given, dev, err
 }
 
-// factory opens the output of a creation function: out must have the requested dtype and device, if any.
-func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
+// newFactoryOutput opens the output of a creation function: out must have the requested dtype and device, if any.
+func newFactoryOutput(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
 	to = tensoriter.Output{Op: op, Out: out, Sizes: size, Exact: true, Fresh: true}
 	if out != nil {
 		otherwise = out.DType()
@@ -36,15 +36,15 @@ func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype
 			dev = out.Device()
 		}
 	}
-	to.DType, to.Device, err = options(op, given, otherwise, layout, dev)
+	to.DType, to.Device, err = resolveOptions(op, given, otherwise, layout, dev)
 	if err == nil {
 		err = to.Open()
 	}
 	return to, err
 }
 
-// filled is factory with a value everywhere.
-func filled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+// newFilled is newFactoryOutput with a value everywhere.
+func newFilled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	target := given
 	if target == dtype.None {
 		if target = otherwise; out != nil {
@@ -54,7 +54,7 @@ func filled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, giv
 	if err := checkFits(op, value, target); err != nil {
 		return nil, err
 	}
-	to, err := factory(op, out, size, given, otherwise, layout, dev)
+	to, err := newFactoryOutput(op, out, size, given, otherwise, layout, dev)
 	if err == nil {
 		err = fillWith(to.To, value)
 	}
@@ -64,9 +64,9 @@ func filled(op string, out *tensor.Tensor, size []int64, value dtype.Scalar, giv
 // Zeros makes a tensor of zeros.
 func Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if out != nil {
-		return filled("zeros", out, size, dtype.IntScalar(0), d, d, layout, dev)
+		return newFilled("zeros", out, size, dtype.IntScalar(0), d, d, layout, dev)
 	}
-	d, dev, err := options("zeros", d, dtype.Default(), layout, dev)
+	d, dev, err := resolveOptions("zeros", d, dtype.Default(), layout, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout
 
 // Ones makes a tensor of ones.
 func Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return filled("ones", out, size, dtype.IntScalar(1), d, dtype.Default(), layout, dev)
+	return newFilled("ones", out, size, dtype.IntScalar(1), d, dtype.Default(), layout, dev)
 }
 
 // Full returns a tensor filled with value, with the default dtype for a scalar of its category. Complex results have parts of 32 bits or more.
@@ -84,7 +84,7 @@ func Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, l
 	if otherwise.IsComplex() {
 		otherwise = otherwise.Compute()
 	}
-	return filled("full", out, size, value, d, otherwise, layout, dev)
+	return newFilled("full", out, size, value, d, otherwise, layout, dev)
 }
 
 // Empty makes a tensor of arbitrary values.
@@ -93,7 +93,7 @@ func Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout
 		return nil, status.Runtimef("empty: unsupported memory format %v", f)
 	}
 	if f == shape.NoFormat || f == shape.Contiguous || out != nil {
-		to, err := factory("empty", out, size, d, dtype.Default(), layout, dev)
+		to, err := newFactoryOutput("empty", out, size, d, dtype.Default(), layout, dev)
 		return to.Done(err)
 	}
 	strides, err := shape.FormatStrides("empty", size, f)
@@ -105,7 +105,7 @@ func Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout
 
 // EmptyStrided makes a tensor of arbitrary values with given strides.
 func EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	d, dev, err := options("empty_strided", d, dtype.Default(), layout, dev)
+	d, dev, err := resolveOptions("empty_strided", d, dtype.Default(), layout, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, 
 // ScalarTensor creates a zero-dim tensor of one value.
 func ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	const op = "scalar_tensor"
-	d, dev, err := options(op, d, dtype.Default(), layout, dev)
-	if err = cmp.Or(err, checkOne(op, value, d)); err != nil {
+	d, dev, err := resolveOptions(op, d, dtype.Default(), layout, dev)
+	if err = cmp.Or(err, checkConvertedFits(op, value, d)); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
@@ -157,11 +157,11 @@ func likeOptions(op string, self *tensor.Tensor, d dtype.DType, layout tensor.La
 	if dev.IsNone() {
 		dev = self.Device()
 	}
-	return options(op, d, self.DType(), layout, dev)
+	return resolveOptions(op, d, self.DType(), layout, dev)
 }
 
-// like makes a tensor of self's shape, filled with value unless it is none.
-func like(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+// newLike creates a tensor of self's shape, filled with value unless it is none.
+func newLike(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	d, dev, err := likeOptions(op, self, d, layout, dev)
 	if err != nil {
 		return nil, err
@@ -182,22 +182,22 @@ func like(op string, self *tensor.Tensor, value dtype.Scalar, d dtype.DType, lay
 
 // EmptyLike makes a tensor of self's shape and arbitrary values.
 func EmptyLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return like("empty_like", self, dtype.Scalar{}, d, layout, dev, f)
+	return newLike("empty_like", self, dtype.Scalar{}, d, layout, dev, f)
 }
 
 // ZerosLike makes a tensor of self's shape and zeros.
 func ZerosLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return like("zeros_like", self, dtype.IntScalar(0), d, layout, dev, f)
+	return newLike("zeros_like", self, dtype.IntScalar(0), d, layout, dev, f)
 }
 
 // OnesLike makes a tensor of self's shape and ones.
 func OnesLike(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return like("ones_like", self, dtype.IntScalar(1), d, layout, dev, f)
+	return newLike("ones_like", self, dtype.IntScalar(1), d, layout, dev, f)
 }
 
 // FullLike makes a tensor of self's shape and one value.
 func FullLike(self *tensor.Tensor, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return like("full_like", self, value, d, layout, dev, f)
+	return newLike("full_like", self, value, d, layout, dev, f)
 }
 
 // NewEmpty makes a tensor of self's dtype and device and arbitrary values.
@@ -224,7 +224,7 @@ func NewFull(self *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DTyp
 	if err != nil {
 		return nil, err
 	}
-	return filled("new_full", nil, size, value, d, d, layout, dev)
+	return newFilled("new_full", nil, size, value, d, d, layout, dev)
 }
 
 // NewZeros makes a tensor of self's dtype and device and zeros.
@@ -247,7 +247,7 @@ func EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, d
 	if n < 0 || m < 0 {
 		return nil, status.Runtimef("eye: n and m must be greater or equal to 0, got %d and %d", n, m)
 	}
-	to, err := factory("eye", out, []int64{n, m}, d, dtype.Default(), layout, dev)
+	to, err := newFactoryOutput("eye", out, []int64{n, m}, d, dtype.Default(), layout, dev)
 	if err != nil {
 		return to.Done(err)
 	}

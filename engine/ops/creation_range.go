@@ -17,8 +17,8 @@ import (
 
 var rangeKernel, linspaceKernel = kernel.Get("range"), kernel.Get("linspace")
 
-// ranged makes the tensor of n elements that k fills; an out of as many elements keeps its shape.
-func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (tensoriter.Output, error) {
+// newRangeOutput opens the output of n elements that k fills; an out of as many elements keeps its shape.
+func newRangeOutput(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (tensoriter.Output, error) {
 	size, fills := []int64{n}, d
 	switch {
 	case out != nil:
@@ -31,13 +31,13 @@ func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwi
 	if _, err := k.For(op, fills); err != nil {
 		return tensoriter.Output{}, err
 	}
-	return factory(op, out, size, d, otherwise, layout, dev)
+	return newFactoryOutput(op, out, size, d, otherwise, layout, dev)
 }
 
 func isInt(s dtype.Scalar) bool { return s.IsInteger() || s.Kind == dtype.KindBool }
 
-// whole returns a number without its fraction.
-func whole(s dtype.Scalar) dtype.Scalar {
+// truncateScalar returns a number without its fraction.
+func truncateScalar(s dtype.Scalar) dtype.Scalar {
 	if s.IsInteger() {
 		return s
 	}
@@ -79,17 +79,17 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 			n++
 		}
 	}
-	return sequence("arange", out, n, start, step, d, otherwise, layout, dev)
+	return newSequence("arange", out, n, start, step, d, otherwise, layout, dev)
 }
 
 // countInts returns how often step fits between start and end, and whether there is a remainder; the count saturates. step has the right sign.
 func countInts(start, end, step dtype.Scalar) (whole uint64, rest bool) {
 	each := uint64(step.I)
-	if negative(step) {
+	if isNegative(step) {
 		start, end, each = end, start, -each
 	}
 	low, borrow := bits.Sub64(uint64(end.I), uint64(start.I), 0)
-	high, _ := bits.Sub64(signs(end), signs(start), borrow)
+	high, _ := bits.Sub64(highBits(end), highBits(start), borrow)
 	if high >= each {
 		return math.MaxUint64, false
 	}
@@ -97,24 +97,24 @@ func countInts(start, end, step dtype.Scalar) (whole uint64, rest bool) {
 	return whole, left > 0
 }
 
-// negative reports whether an integer is below 0.
-func negative(s dtype.Scalar) bool { return s.Kind != dtype.KindUint && s.I < 0 }
+// isNegative reports whether an integer is below 0.
+func isNegative(s dtype.Scalar) bool { return s.Kind != dtype.KindUint && s.I < 0 }
 
-// signs returns the bits of an integer before the lowest 64.
-func signs(s dtype.Scalar) uint64 {
-	if negative(s) {
+// highBits returns the bits of an integer above the lowest 64.
+func highBits(s dtype.Scalar) uint64 {
+	if isNegative(s) {
 		return math.MaxUint64
 	}
 	return 0
 }
 
-// less reports whether a number is below another; integers are not rounded for that.
-func less(a, b dtype.Scalar) bool {
+// isLess reports whether a number is below another; integers are compared without rounding.
+func isLess(a, b dtype.Scalar) bool {
 	switch {
 	case !isInt(a) || !isInt(b):
 		return a.Float() < b.Float()
-	case negative(a) != negative(b):
-		return negative(a)
+	case isNegative(a) != isNegative(b):
+		return isNegative(a)
 	}
 	return uint64(a.I) < uint64(b.I)
 }
@@ -131,18 +131,18 @@ func checkRange(op string, start, end, step dtype.Scalar) error {
 		return status.Runtimef("%s: unsupported range: %v -> %v", op, start, end)
 	case math.IsNaN(by):
 		return status.Runtimef("%s: unsupported range: %v -> %v by %v", op, start, end, step)
-	case by > 0 && less(end, start) || by < 0 && less(start, end):
+	case by > 0 && isLess(end, start) || by < 0 && isLess(start, end):
 		return status.Runtimef("%s: upper bound and lower bound inconsistent with step sign: from %v to %v by %v", op, start, end, step)
 	}
 	return nil
 }
 
-// sequence creates n values from start by step.
-func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+// newSequence creates n values from start by step.
+func newSequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if n >= math.MaxInt64 {
 		return nil, status.Runtimef("%s: invalid size, possible overflow: %v elements", op, n)
 	}
-	to, err := ranged(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
+	to, err := newRangeOutput(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
 	if err == nil {
 		err = backend.On(to.To).Range(op, backend.Range{Kernel: rangeKernel, To: to.To, Start: start, Step: step})
 	}
@@ -155,7 +155,7 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 		return nil, err
 	}
 	if d != dtype.None && d.IsIntegral() { // whole numbers are counted, as in PyTorch
-		start, end, step = whole(start), whole(end), whole(step)
+		start, end, step = truncateScalar(start), truncateScalar(end), truncateScalar(step)
 		if err := checkRange("range", start, end, step); err != nil {
 			return nil, err
 		}
@@ -165,11 +165,11 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 		whole, _ := countInts(start, end, step)
 		n = float64(whole) + 1
 	}
-	return sequence("range", out, n, start, step, d, dtype.Default(), layout, dev)
+	return newSequence("range", out, n, start, step, d, dtype.Default(), layout, dev)
 }
 
-// spaced creates the tensor that linspace and logspace fill.
-func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
+// newSpacedOutput opens the output of linspace and logspace.
+func newSpacedOutput(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (to tensoriter.Output, err error) {
 	if steps < 0 {
 		return to, status.Runtimef("%s: number of steps must be non-negative, got %d", op, steps)
 	}
@@ -190,15 +190,15 @@ func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64,
 	if err := cmp.Or(checkFits(op, start, fills), checkFits(op, end, fills)); err != nil {
 		return to, err
 	}
-	return ranged(op, linspaceKernel, out, steps, d, otherwise, layout, dev)
+	return newRangeOutput(op, linspaceKernel, out, steps, d, otherwise, layout, dev)
 }
 
 // Linspace makes evenly spaced values from start to end, both included.
 func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	to, err := spaced("linspace", out, start, end, steps, d, layout, dev)
+	to, err := newSpacedOutput("linspace", out, start, end, steps, d, layout, dev)
 	if err == nil {
 		d := to.To.DType()
-		if from, last := endpoint(start, d), endpoint(end, d); d.IsIntegral() && (wide(from) || wide(last)) {
+		if from, last := convertEndpoint(start, d), convertEndpoint(end, d); d.IsIntegral() && (exceedsFloat64(from) || exceedsFloat64(last)) {
 			err = fillWide(&to, from, last)
 		} else {
 			err = fillSpaced("linspace", to.To, from.Complex(), last.Complex(), steps, nil)
@@ -223,16 +223,18 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 
 func clampFinite(v float64) float64 { return max(min(v, math.MaxFloat64), -math.MaxFloat64) }
 
-// endpoint converts a number to integer dtype d: without its fraction, and for unsigned dtypes not negative.
-func endpoint(s dtype.Scalar, d dtype.DType) dtype.Scalar {
+// convertEndpoint converts a number to integer dtype d: without its fraction, and for unsigned dtypes not negative.
+func convertEndpoint(s dtype.Scalar, d dtype.DType) dtype.Scalar {
 	if d.Category() < dtype.Floating {
 		return tensor.Rounded(d, s)
 	}
 	return s
 }
 
-// wide reports whether float64 may lack an integer.
-func wide(s dtype.Scalar) bool { return s.Kind == dtype.KindUint || s.I < -1<<53 || s.I > 1<<53 }
+// exceedsFloat64 reports whether float64 may not represent an integer exactly.
+func exceedsFloat64(s dtype.Scalar) bool {
+	return s.Kind == dtype.KindUint || s.I < -1<<53 || s.I > 1<<53
+}
 
 // fillWide fills an output of 64-bit integers with evenly spaced ones, without their fractions, in integers of 128 bits.
 func fillWide(to *tensoriter.Output, from, last dtype.Scalar) error {
@@ -242,7 +244,7 @@ func fillWide(to *tensoriter.Output, from, last dtype.Scalar) error {
 	}
 	s := newScope(to.Op)
 	defer s.Close()
-	falls, signed := less(last, from), to.To.DType().IsSigned()
+	falls, signed := isLess(last, from), to.To.DType().IsSigned()
 	distance := uint64(last.I) - uint64(from.I)
 	if falls {
 		distance = -distance
@@ -266,12 +268,12 @@ func fillWide(to *tensoriter.Output, from, last dtype.Scalar) error {
 	if s.Err != nil {
 		return s.Err
 	}
-	return to.CopyFrom(s.reshape(made, to.To.Sizes()...))
+	return to.CopyFrom(s.reshapeTo(made, to.To.Sizes()...))
 }
 
 // Logspace returns base to the power of Linspace's values.
 func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	to, err := spaced("logspace", out, start, end, steps, d, layout, dev)
+	to, err := newSpacedOutput("logspace", out, start, end, steps, d, layout, dev)
 	if err == nil {
 		from, last := start.Complex(), end.Complex()
 		if to.To.DType().Category() < dtype.Floating {

@@ -19,20 +19,20 @@ type staircase struct {
 	span        func(row int64) (from, to int64)
 }
 
-// lower returns the lower triangle up to the diagonal at offset, which may be outside of the matrix.
-func lower(row, col, offset int64) staircase {
+// newLowerTriangle returns the lower triangle up to the diagonal at offset, which may be outside of the matrix.
+func newLowerTriangle(row, col, offset int64) staircase {
 	first := max(-offset, 0)
 	return staircase{first, row, min(row-first, max(col-offset-first, 0)), first + offset + 1, func(i int64) (int64, int64) { return 0, min(i+offset+1, col) }}
 }
 
-// upper returns the triangle from the diagonal at offset on.
-func upper(row, col, offset int64) staircase {
+// newUpperTriangle returns the triangle from the diagonal at offset on.
+func newUpperTriangle(row, col, offset int64) staircase {
 	last := min(row, col-offset)
 	return staircase{0, last, last - min(max(-offset, 0), last), col - offset - last + 1, func(i int64) (int64, int64) { return max(i+offset, 0), col }}
 }
 
-// count returns the number of elements.
-func (t *staircase) count(op string, col int64) (int64, error) {
+// countElements returns the number of elements.
+func (t *staircase) countElements(op string, col int64) (int64, error) {
 	if col == 0 || t.last <= t.first {
 		return 0, nil
 	}
@@ -46,12 +46,12 @@ func (t *staircase) count(op string, col int64) (int64, error) {
 
 // TrilIndices lists rows and columns of the lower triangle.
 func TrilIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return triangleIndices("tril_indices", row, col, offset, d, layout, dev, lower)
+	return triangleIndices("tril_indices", row, col, offset, d, layout, dev, newLowerTriangle)
 }
 
 // TriuIndices lists rows and columns of the upper triangle.
 func TriuIndices(row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return triangleIndices("triu_indices", row, col, offset, d, layout, dev, upper)
+	return triangleIndices("triu_indices", row, col, offset, d, layout, dev, newUpperTriangle)
 }
 
 func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout tensor.Layout, dev device.Device, kind func(row, col, offset int64) staircase) (*tensor.Tensor, error) {
@@ -59,7 +59,7 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 	if row < 0 || col < 0 || row > limit || col > limit {
 		return nil, status.Runtimef("%s: row and col must be non-negative, and at most 2^61, got %d and %d", op, row, col)
 	}
-	d, dev, err := options(op, d, dtype.Int64, layout, dev)
+	d, dev, err := resolveOptions(op, d, dtype.Int64, layout, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
 	}
 	t := kind(row, col, min(max(offset, -row), col))
-	count, err := t.count(op, col)
+	count, err := t.countElements(op, col)
 	if err != nil {
 		return nil, err
 	}
@@ -88,5 +88,5 @@ func triangleIndices(op string, row, col, offset int64, d dtype.DType, layout te
 			rows, columns = rows[n:], columns[n:]
 		}
 	})
-	return s.Return(s.cast(indices, d))
+	return s.Return(s.castRowMajor(indices, d))
 }

@@ -35,8 +35,8 @@ func DeviceAllocations(d device.Device) (blocks, retries, refusals int64, err er
 	return m.Blocks, m.Retries, m.Refusals, err
 }
 
-// ofDevice calls ask with the asynchronous interface of a device.
-func ofDevice[R any](op string, d device.Device, ask func(w device.Asynchronous, d device.Device) (R, error)) (r R, err error) {
+// withDeviceResult calls ask with the asynchronous interface of a device, and returns its result.
+func withDeviceResult[R any](op string, d device.Device, ask func(w device.Asynchronous, d device.Device) (R, error)) (r R, err error) {
 	w, d, err := device.WorkOf(op, d)
 	if err != nil {
 		return r, err
@@ -44,22 +44,22 @@ func ofDevice[R any](op string, d device.Device, ask func(w device.Asynchronous,
 	return ask(w, d)
 }
 
-// onDevice is ofDevice without a result.
-func onDevice(op string, d device.Device, ask func(w device.Asynchronous, d device.Device) error) error {
-	_, err := ofDevice(op, d, func(w device.Asynchronous, d device.Device) (struct{}, error) { return struct{}{}, ask(w, d) })
+// withDevice is withDeviceResult without a result.
+func withDevice(op string, d device.Device, ask func(w device.Asynchronous, d device.Device) error) error {
+	_, err := withDeviceResult(op, d, func(w device.Asynchronous, d device.Device) (struct{}, error) { return struct{}{}, ask(w, d) })
 	return err
 }
 
 // DeviceResetPeakMemory sets the peak statistics of a device's memory to the current usage.
 func DeviceResetPeakMemory(d device.Device) error {
 	const op = "device_reset_peak_memory"
-	return onDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.ResetPeak(op, d) })
+	return withDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.ResetPeak(op, d) })
 }
 
 // DeviceSetMemoryLimit limits the memory that is requested from the driver.
 func DeviceSetMemoryLimit(d device.Device, nbytes int64) error {
 	const op = "device_set_memory_limit"
-	return onDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.SetLimit(op, d, nbytes) })
+	return withDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.SetLimit(op, d, nbytes) })
 }
 
 // DeviceCurrent returns the index of the current device of a type.
@@ -74,25 +74,25 @@ func DeviceCurrent(name string) (int64, error) {
 // DeviceSetCurrent changes the current device of a type.
 func DeviceSetCurrent(d device.Device) error {
 	const op = "device_set_current"
-	return onDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.SetCurrent(op, d) })
+	return withDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.SetCurrent(op, d) })
 }
 
 // DeviceName returns the driver's name for a device.
 func DeviceName(d device.Device) (string, error) {
 	const op = "device_name"
-	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (string, error) { return w.Name(op, d) })
+	return withDeviceResult(op, d, func(w device.Asynchronous, d device.Device) (string, error) { return w.Name(op, d) })
 }
 
 // DeviceUuid identifies a device.
 func DeviceUuid(d device.Device) (string, error) {
 	const op = "device_uuid"
-	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (string, error) { return w.UUID(op, d) })
+	return withDeviceResult(op, d, func(w device.Asynchronous, d device.Device) (string, error) { return w.UUID(op, d) })
 }
 
 // DeviceAttribute returns a number that the driver has of a device.
 func DeviceAttribute(d device.Device, name string) (int64, error) {
 	const op = "device_attribute"
-	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (int64, error) { return w.Attribute(op, d, name) })
+	return withDeviceResult(op, d, func(w device.Asynchronous, d device.Device) (int64, error) { return w.Attribute(op, d, name) })
 }
 
 // DeviceOfPointer returns the device that owns the memory at an address.
@@ -102,7 +102,7 @@ func DeviceOfPointer(name string, data uintptr) (device.Device, error) {
 	if err != nil {
 		return d, err
 	}
-	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (device.Device, error) {
+	return withDeviceResult(op, d, func(w device.Asynchronous, d device.Device) (device.Device, error) {
 		if data == 0 {
 			return d, nil
 		}
@@ -117,7 +117,7 @@ func DeviceCanAccessPeer(d, peer device.Device) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (bool, error) {
+	return withDeviceResult(op, d, func(w device.Asynchronous, d device.Device) (bool, error) {
 		if d.Type != peer.Type {
 			return false, nil
 		}

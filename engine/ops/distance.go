@@ -75,24 +75,24 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 		if t = s.Track(view.Expand(op, t, append(slices.Clone(batch), n, width))); s.Err != nil {
 			return nil
 		}
-		return s.cast(t, compute)
+		return s.castRowMajor(t, compute)
 	}
 	a, b := whole(x1, rows), whole(x2, columns)
-	out := s.empty(a, compute, append(slices.Clone(batch), rows, columns)...)
+	out := s.newEmpty(a, compute, append(slices.Clone(batch), rows, columns)...)
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	k := distanceKernel
 	if products && p == 2 && out.Numel() > 0 {
-		ofA, ofB := s.squares(out, a, b)
-		if !s.squaresFail(a, ofA) && !s.squaresFail(b, ofB) {
+		ofA, ofB := s.multiplyRows(out, a, b)
+		if !s.hasInexactSquares(a, ofA) && !s.hasInexactSquares(b, ofB) {
 			k, a, b = euclideanKernel, ofA, ofB
 		}
 	}
 	s.Do(func() error {
 		return backend.On(out).Distance(op, backend.Distance{Kernel: k, To: out, A: a, B: b, P: p})
 	})
-	return s.result(nil, s.cast(out, d))
+	return s.writeResult(nil, s.castRowMajor(out, d))
 }
 
 // Pdist returns the p-norm of the difference of every two rows of a matrix, those of a row to the later ones after each other.
@@ -110,48 +110,48 @@ func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 	n := self.Sizes()[0]
 	s := newScope(op)
 	defer s.Close()
-	rows := s.cast(self, d)
-	out := s.empty(rows, d, n*max(n-1, 0)/2)
+	rows := s.castRowMajor(self, d)
+	out := s.newEmpty(rows, d, n*max(n-1, 0)/2)
 	s.Do(func() error {
 		return backend.On(out).Distance(op, backend.Distance{Kernel: distanceKernel, To: out, A: rows, P: p})
 	})
-	return s.result(nil, out)
+	return s.writeResult(nil, out)
 }
 
-// squared adds up the squares in every row of t.
-func (s *scope) squared(t *tensor.Tensor) *tensor.Tensor {
+// sumRowSquares returns the sum of the squares in every row of t.
+func (s *scope) sumRowSquares(t *tensor.Tensor) *tensor.Tensor {
 	squares := s.Binary(Mul, t, t)
 	return s.Step(func() (*tensor.Tensor, error) { return Sum(nil, squares, []int64{-1}, false, dtype.None) })
 }
 
-// squaresFail reports whether squared norms of the rows of t, which are finite, overflow, or all underflow.
-func (s *scope) squaresFail(t, squares *tensor.Tensor) bool {
+// hasInexactSquares reports whether squared norms of the rows of t, which are finite, overflow, or all underflow.
+func (s *scope) hasInexactSquares(t, squares *tensor.Tensor) bool {
 	if s.Err != nil || t.Device().Type != device.CPU {
 		return false
 	}
 	low := scaledNorm(normTwoOf, t.DType(), 2).low
 	largest := 0.0
-	fails := s.some(squares, func(v float64) bool {
+	fails := s.hasElement(squares, func(v float64) bool {
 		largest = max(largest, v)
 		return math.IsInf(v, 1)
 	})
-	return fails || largest < low*low && s.some(t, func(v float64) bool { return v != 0 })
+	return fails || largest < low*low && s.hasElement(t, func(v float64) bool { return v != 0 })
 }
 
-// squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and returns the rows' squared norms.
-func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
+// multiplyRows sets out to -2 times the products of the rows of a and b, matrix by matrix, and returns the rows' squared norms.
+func (s *scope) multiplyRows(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
 	}
 	n := out.Dim()
 	rows, columns, width := out.Sizes()[n-2], out.Sizes()[n-1], a.Sizes()[n-1]
 	batch := shape.Product(out.Sizes()[:n-2])
-	whole, left := s.reshape(out, batch, rows, columns), s.reshape(a, batch, rows, width)
-	if right := s.reshape(b, batch, columns, width); s.Err == nil {
+	whole, left := s.reshapeTo(out, batch, rows, columns), s.reshapeTo(a, batch, rows, width)
+	if right := s.reshapeTo(b, batch, columns, width); s.Err == nil {
 		right = s.Track(view.Transpose(s.Op, nil, right, 1, 2))
 		if s.Err == nil {
-			s.multiply(whole, nil, left, right, dtype.IntScalar(-2), zero)
+			s.multiplyMatrices(whole, nil, left, right, dtype.IntScalar(-2), zero)
 		}
 	}
-	return s.squared(a), s.squared(b)
+	return s.sumRowSquares(a), s.sumRowSquares(b)
 }

@@ -18,14 +18,14 @@ var (
 func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, error) {
 	switch rounding {
 	case "":
-		return div.run(out, nil, self, other)
+		return div.runKernel(out, nil, self, other)
 	case "trunc":
 		if resultType(self, other).IsReducedFloat() && other.Numel() != 1 {
 			return divideThenTruncate(out, self, other)
 		}
-		return truncDivide.divide(out, self, other)
+		return truncDivide.checkedDivide(out, self, other)
 	case "floor":
-		return floorDivide.divide(out, self, other)
+		return floorDivide.checkedDivide(out, self, other)
 	}
 	return nil, status.Runtimef("div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", rounding)
 }
@@ -34,8 +34,8 @@ func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, erro
 func divideThenTruncate(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope(div.name)
 	defer s.Close()
-	quotient := s.Track(div.run(nil, nil, self, other))
-	s.Do(func() error { _, err := trunc.run(quotient, nil, quotient); return err })
+	quotient := s.Track(div.runKernel(nil, nil, self, other))
+	s.Do(func() error { _, err := trunc.runKernel(quotient, nil, quotient); return err })
 	if s.Err != nil || out == nil {
 		return s.Return(quotient)
 	}
@@ -49,28 +49,28 @@ func divideThenTruncate(out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 
 // TrueDivide divides without rounding.
 func TrueDivide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return div.run(out, nil, self, other)
+	return div.runKernel(out, nil, self, other)
 }
 
 // FloorDivide divides and rounds towards minus infinity.
 func FloorDivide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return floorDivide.divide(out, self, other)
+	return floorDivide.checkedDivide(out, self, other)
 }
 
 // Remainder is what floor division leaves.
 func Remainder(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return remainder.divide(out, self, other)
+	return remainder.checkedDivide(out, self, other)
 }
 
 // Fmod returns the remainder of division rounded towards zero.
 func Fmod(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return fmod.divide(out, self, other)
+	return fmod.checkedDivide(out, self, other)
 }
 
-// divide runs a kernel that cannot divide integers by zero, after making sure that it need not.
-func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+// checkedDivide runs a kernel that cannot divide integers by zero; a zero in an integer divisor is an error.
+func (p *pointwise) checkedDivide(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if d := resultType(self, other); d.IsIntegral() && backend.Known(other) && self.Numel() > 0 {
-		zero, err := anywhere(p.name, hasZero, d, other)
+		zero, err := findAny(p.name, hasZero, d, other)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (p *pointwise) divide(out, self, other *tensor.Tensor) (*tensor.Tensor, err
 			return nil, status.Runtimef("%s: ZeroDivisionError: other contains 0, and the dtype is %v; convert to a floating-point dtype to get inf", p.name, d)
 		}
 	}
-	return p.run(out, nil, self, other)
+	return p.runKernel(out, nil, self, other)
 }
 
 // Pow raises self to the power of exponent.
@@ -89,7 +89,7 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 		if exponent.Item().Bool() {
 			return copyOf("pow", out, self)
 		}
-		return fill("pow", out, self, d, false, dtype.BoolScalar(true))
+		return fillResult("pow", out, self, d, false, dtype.BoolScalar(true))
 	case d.IsIntegral() && exponent.IsWrappedNumber() && exponent.Item().Float() < 0:
 		return nil, status.Runtimef("pow: integers to negative integer powers are not allowed; self has dtype %v and exponent is %v", d, exponent.Item())
 	}
@@ -99,9 +99,9 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 	}
 	if root := rootOf(exponent, d); root != nil {
-		return root.run(out, nil, self)
+		return root.runKernel(out, nil, self)
 	}
-	return pow.run(out, nil, self, exponent)
+	return pow.runKernel(out, nil, self, exponent)
 }
 
 // The exponents 1/2 and -1/2 as scalars. The results for -inf and -0 are those of sqrt, as in PyTorch.

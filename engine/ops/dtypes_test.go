@@ -24,7 +24,7 @@ var uncallable = map[string]bool{"from_file": true, "pin_memory": true, "record_
 func fitting(t *testing.T, o *schema.Operator) (sizes []int64, ok bool) {
 	for _, sizes := range fittingShapes {
 		for _, d := range []dtype.DType{dtype.Float32, dtype.Int64, dtype.Complex64} {
-			c, ok := profile{d, sizes, nil, ones}.call(t, o)
+			c, ok := profile{d, sizes, nil, onesLike}.call(t, o)
 			if !ok {
 				return nil, false
 			}
@@ -51,7 +51,7 @@ func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
 				break
 			}
 			what := fmt.Sprintf("%v of %v%v", o.CName(), d, sizes)
-			c, _ := profile{d, sizes, nil, ones}.call(t, o)
+			c, _ := profile{d, sizes, nil, onesLike}.call(t, o)
 			results, err := c.run()
 			releaseResults(results)
 			switch {
@@ -79,8 +79,8 @@ func TestResultsHaveTheDTypesTheyDeclare(t *testing.T) {
 		require.True(t, ok, o.CName())
 		for _, first := range []dtype.DType{dtype.Bool, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Uint64, dtype.Float16, dtype.Float64, dtype.Complex64} {
 			for _, others := range []dtype.DType{first, dtype.Int32, dtype.Uint32, dtype.Float32, dtype.Complex128} {
-				a, _ := profile{first, sizes, nil, ones}.call(t, o)
-				b, _ := profile{others, sizes, nil, ones}.call(t, o)
+				a, _ := profile{first, sizes, nil, onesLike}.call(t, o)
+				b, _ := profile{others, sizes, nil, onesLike}.call(t, o)
 				if len(operandsOf(a)) == 1 && others != first {
 					continue
 				}

@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// elementwise runs a kernel over operands, outputs first.
-func elementwise(op string, k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) error {
+// runElementwise runs a kernel over operands, outputs first.
+func runElementwise(op string, k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) error {
 	w := backend.Elementwise{Kernel: k, Compute: compute, Params: params}
 	copy(w.Operands[:], operands)
 	return backend.On(operands[0]).Elementwise(op, w)
@@ -16,8 +16,8 @@ func elementwise(op string, k *kernel.Kernel, compute dtype.DType, params *backe
 
 var differs, hasZero = kernel.Get("differs"), kernel.Get("has_zero")
 
-// anywhere reports whether a kernel finds an element that it searches for.
-func anywhere(op string, k *kernel.Kernel, compute dtype.DType, operands ...*tensor.Tensor) (bool, error) {
+// findAny reports whether a kernel finds an element that it searches for.
+func findAny(op string, k *kernel.Kernel, compute dtype.DType, operands ...*tensor.Tensor) (bool, error) {
 	w := backend.Elementwise{Kernel: k, Compute: compute}
 	copy(w.Operands[:], operands)
 	return backend.On(operands[0], operands[1:]...).Any(op, w)

@@ -10,9 +10,9 @@ var (
 	CastTo   = rowMajorCopy
 	FillWith = fillWith
 	Expanded = view.Expand
-	Lanes    = lanes
+	Lanes    = splitAround
 	Permuted = view.Permute
-	Reshaped = reshape
+	Reshaped = reshapeTensor
 
 	Given    = given
 	Ramp     = ramp

@@ -21,13 +21,13 @@ var (
 
 // extremeProfiles have no elements, one element, or sizes with a product beyond 64 bits.
 var extremeProfiles = []profile{
-	{dtype.Float32, []int64{3, 3}, nil, ones},
-	{dtype.Float64, []int64{}, nil, ones},
-	{dtype.Int64, []int64{0}, nil, ones},
-	{dtype.Float32, []int64{0, 1 << 60}, nil, ones},
-	{dtype.Float32, []int64{1 << 40, 0, 3}, nil, ones},
-	{dtype.Complex64, []int64{0, 3, 0}, nil, ones},
-	{dtype.Bool, []int64{1}, nil, ones},
+	{dtype.Float32, []int64{3, 3}, nil, onesLike},
+	{dtype.Float64, []int64{}, nil, onesLike},
+	{dtype.Int64, []int64{0}, nil, onesLike},
+	{dtype.Float32, []int64{0, 1 << 60}, nil, onesLike},
+	{dtype.Float32, []int64{1 << 40, 0, 3}, nil, onesLike},
+	{dtype.Complex64, []int64{0, 3, 0}, nil, onesLike},
+	{dtype.Bool, []int64{1}, nil, onesLike},
 }
 
 // extremes returns extreme values for an argument.
@@ -116,7 +116,7 @@ func TestExtremeArgumentsReturnResultsOrErrors(t *testing.T) {
 func TestStringArgumentsAreChecked(t *testing.T) {
 	tried := 0
 	for _, o := range everyOperator(t) {
-		for _, p := range []profile{{dtype.Float64, []int64{3, 3}, nil, ones}, {dtype.Float64, []int64{3}, nil, ones}, {dtype.Float64, []int64{0, 0}, nil, ones}} {
+		for _, p := range []profile{{dtype.Float64, []int64{3, 3}, nil, onesLike}, {dtype.Float64, []int64{3}, nil, onesLike}, {dtype.Float64, []int64{0, 0}, nil, onesLike}} {
 			c, ok := p.call(t, o)
 			if !ok {
 				continue

@@ -10,29 +10,29 @@ import (
 // checkFits returns an error for a number that dtype d cannot hold.
 func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 	if !value.Fits(d) {
-		return overflow(op, value, d)
+		return newOverflowError(op, value, d)
 	}
 	return nil
 }
 
-// filler returns the number in a tensor that self's elements are to be filled with; any where nothing is known of both.
-func filler(op string, self, value *tensor.Tensor) (dtype.Scalar, error) {
+// fillValue returns the number in a tensor that self's elements are to be filled with; an arbitrary number for meta tensors.
+func fillValue(op string, self, value *tensor.Tensor) (dtype.Scalar, error) {
 	if !backend.Known(self) && !backend.Known(value) {
 		return dtype.BoolScalar(false), nil
 	}
 	return backend.Item(op, value)
 }
 
-// checkOne is checkFits for a scalar that is converted to one element first: 16-bit floats overflow to infinity, and 8-bit floats follow their
-// conversion.
-func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
+// checkConvertedFits is checkFits for a scalar that is converted to one element first: 16-bit floats overflow to infinity, and 8-bit
+// floats follow their conversion.
+func checkConvertedFits(op string, value dtype.Scalar, d dtype.DType) error {
 	if (d.Compute() != d || d.IsFloat8()) && value.Im == 0 {
 		return nil
 	}
 	return checkFits(op, value, d)
 }
 
-func overflow(op string, value dtype.Scalar, d dtype.DType) error {
+func newOverflowError(op string, value dtype.Scalar, d dtype.DType) error {
 	if d == dtype.Unpromoted {
 		return status.Unpromoted(op)
 	}

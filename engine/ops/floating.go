@@ -25,7 +25,7 @@ var (
 func Nextafter(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	d := resultType(self, other)
 	if d != dtype.Float16 && d != dtype.BFloat16 {
-		return nextafter.run(out, nil, self, other)
+		return nextafter.runKernel(out, nil, self, other)
 	}
 	// The next float32 is no 16-bit number, so that the step is one of the bits themselves.
 	to := tensoriter.Output{Op: "nextafter", Out: out, DType: d, Exact: true}
@@ -46,12 +46,12 @@ func nextafterSixteen(to, self, other *tensor.Tensor) error {
 	defer s.Close()
 	var bits [3]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{to, self, other} {
-		if t = s.Track(converted(s.Op, t, to.DType())); s.Err == nil {
+		if t = s.Track(convertDType(s.Op, t, to.DType())); s.Err == nil {
 			bits[i] = s.Track(view.Raw(s.Op, t, t.Sizes(), t.Strides()))
 		}
 	}
 	if s.Err == nil {
-		_, s.Err = nextafterBits.run(bits[0], integer(infinity), bits[1], bits[2])
+		_, s.Err = nextafterBits.runKernel(bits[0], intParams(infinity), bits[1], bits[2])
 	}
 	return s.Err
 }
@@ -61,7 +61,7 @@ func Heaviside(out, self, values *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() != values.DType() {
 		return nil, status.Runtimef("heaviside: self has dtype %v and values %v; they must agree", self.DType(), values.DType())
 	}
-	return heaviside.run(out, nil, self, values)
+	return heaviside.runKernel(out, nil, self, values)
 }
 
 // Ldexp computes self * 2^other; of floats and integers rounded once, whether or not 2^other is a number of the dtype.
@@ -77,7 +77,7 @@ func Ldexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 			return ldexp.runIn(d, out, nil, self, other)
 		}
 		product := s.Track(ldexp.runIn(d.Compute(), nil, nil, self, other)) // 16 bits do not hold every exponent
-		if product = s.cast(product, d); s.Err != nil {
+		if product = s.castRowMajor(product, d); s.Err != nil {
 			return nil, s.Err
 		}
 		to := tensoriter.Output{Op: s.Op, Out: out, DType: d}
@@ -109,7 +109,7 @@ func Frexp(mantissa, exponent, self *tensor.Tensor) (*tensor.Tensor, *tensor.Ten
 	e := tensoriter.Output{Op: "frexp", Name: "exponent", Out: exponent, DType: dtype.Int32, Exact: true}
 	err := tensoriter.BroadcastBoth(&m, &e, self)
 	if err == nil {
-		err = elementwise("frexp", frexp, d.Compute(), nil, m.To, e.To, self)
+		err = runElementwise("frexp", frexp, d.Compute(), nil, m.To, e.To, self)
 	}
 	return tensoriter.DoneBoth(&m, &e, err)
 }
@@ -126,7 +126,7 @@ func NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.T
 		}
 		return dtype.FloatScalar(otherwise)
 	}
-	return nanToNum.run(out, func(_ dtype.DType, p *backend.Params) {
+	return nanToNum.runKernel(out, func(_ dtype.DType, p *backend.Params) {
 		p.Set(0, dtype.Float64, or(nan, 0))
 		p.Set(1, dtype.Float64, or(posinf, most))
 		p.Set(2, dtype.Float64, or(neginf, -most))
@@ -135,16 +135,16 @@ func NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (*tensor.T
 
 // Deg2rad turns degrees into radians.
 func Deg2rad(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return deg2rad.scale(out, self, math.Pi/180)
+	return deg2rad.scaleReal(out, self, math.Pi/180)
 }
 
 // Rad2deg turns radians into degrees.
 func Rad2deg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return rad2deg.scale(out, self, 180/math.Pi)
+	return rad2deg.scaleReal(out, self, 180/math.Pi)
 }
 
-// scale multiplies reals by a number.
-func (p *pointwise) scale(out, self *tensor.Tensor, by float64) (*tensor.Tensor, error) {
+// scaleReal multiplies reals by a number.
+func (p *pointwise) scaleReal(out, self *tensor.Tensor, by float64) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
 		return nil, status.NotImplementedf("%s: is not supported for complex tensors, but self has dtype %v", p.name, self.DType())
 	}

@@ -17,14 +17,14 @@ func FftC2c(self *tensor.Tensor, dim []int64, forward bool, scale float64) (*ten
 	if !self.DType().IsComplex() {
 		return nil, status.Runtimef("%s: expects a complex input tensor, but got %v", op, self.DType())
 	}
-	dims, err := transformed(op, self, dim)
+	dims, err := checkTransformDims(op, self, dim)
 	if err != nil {
 		return nil, err
 	}
 	if len(dims) == 0 {
-		return cloned(op, self, self.DType(), self.Device(), shape.Preserve)
+		return cloneTensor(op, self, self.DType(), self.Device(), shape.Preserve)
 	}
-	return transform(op, self, byStride(self, dims), self.Sizes(), self.DType(), !forward, scale)
+	return transformDims(op, self, byStride(self, dims), self.Sizes(), self.DType(), !forward, scale)
 }
 
 // FftR2c transforms real numbers along dims and multiplies by scale; along the last of dims, onesided leaves out the second half,
@@ -34,7 +34,7 @@ func FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (*te
 	if !self.DType().IsFloatingPoint() {
 		return nil, status.Runtimef("%s: expects a real input tensor, but got %v", op, self.DType())
 	}
-	dims, err := transformed(op, self, dim)
+	dims, err := checkTransformDims(op, self, dim)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func FftR2c(self *tensor.Tensor, dim []int64, onesided bool, scale float64) (*te
 		sizes[dims[last]] = sizes[dims[last]]/2 + 1
 	}
 	dims = append(byStride(self, dims[:last]), dims[last])
-	return transform(op, self, dims, sizes, self.DType().ToComplex(), false, scale)
+	return transformDims(op, self, dims, sizes, self.DType().ToComplex(), false, scale)
 }
 
 // FftC2r transforms the first half of Hermitian numbers back to size real ones along dim, and multiplies by scale.
@@ -59,7 +59,7 @@ func FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor
 	if !self.DType().IsComplex() {
 		return nil, status.Runtimef("%s: expects a complex input tensor, but got %v", op, self.DType())
 	}
-	dims, err := transformed(op, self, []int64{dim})
+	dims, err := checkTransformDims(op, self, []int64{dim})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor
 		return nil, status.Runtimef("%s: a real signal of length %d requires %d complex elements, but self has size %d in dim %d", op, size, size/2+1, have, dim)
 	}
 	sizes[dims[0]] = size
-	return transform(op, self, dims, sizes, self.DType().ToReal(), true, scale)
+	return transformDims(op, self, dims, sizes, self.DType().ToReal(), true, scale)
 }
 
 // Transformable returns an error for floats of 8 and 16 bits.
@@ -85,8 +85,8 @@ func Transformable(op string, d dtype.DType) error {
 	return nil
 }
 
-// transformed returns the dimensions that are named, each once and with elements, of a tensor that can be transformed.
-func transformed(op string, self *tensor.Tensor, dim []int64) ([]int, error) {
+// checkTransformDims returns the wrapped dimensions dim, each once and with elements, of a tensor that can be transformed.
+func checkTransformDims(op string, self *tensor.Tensor, dim []int64) ([]int, error) {
 	if err := Transformable(op, self.DType()); err != nil {
 		return nil, err
 	}
@@ -116,9 +116,9 @@ func byStride(t *tensor.Tensor, dims []int) []int {
 	return sorted
 }
 
-// transform computes a transform along dims, the fastest last. The result is laid out as in PyTorch: the transformed dimensions are innermost, in
-// their order, and the others follow the order of self's strides.
-func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (*tensor.Tensor, error) {
+// transformDims computes a transform along dims, the fastest last. The result is laid out as in PyTorch: the transformed dimensions are
+// innermost, in their order, and the others follow the order of self's strides.
+func transformDims(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
 	var batch []int

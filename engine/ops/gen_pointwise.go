@@ -179,14 +179,14 @@ var (
 // Multiplies `self` by `other`, element by element: `self * other`. Shapes are broadcast. bool
 // operands are combined by logical AND.
 func Mul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return mul.run(out, nil, self, other)
+	return mul.runKernel(out, nil, self, other)
 }
 
 // Reciprocal implements the operator reciprocal.
 //
 // Computes the reciprocal `1 / self` of each element.
 func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return reciprocal.run(out, nil, self)
+	return reciprocal.runKernel(out, nil, self)
 }
 
 // Copysign implements the operator copysign.
@@ -194,7 +194,7 @@ func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Returns the magnitude of `self` with the sign of `other`, element by element: `|self|` or
 // `-|self|`. Shapes are broadcast.
 func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return copysign.run(out, nil, self, other)
+	return copysign.runKernel(out, nil, self, other)
 }
 
 // Eq implements the operator eq.
@@ -202,7 +202,7 @@ func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Tests element by element whether `self` equals `other`: `self == other`. Shapes are broadcast.
 // Returns a bool tensor.
 func Eq(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return eq.run(out, nil, self, other)
+	return eq.runKernel(out, nil, self, other)
 }
 
 // Ne implements the operator ne.
@@ -210,7 +210,7 @@ func Eq(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Tests element by element whether `self` differs from `other`: `self != other`. Shapes are
 // broadcast. Returns a bool tensor.
 func Ne(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return ne.run(out, nil, self, other)
+	return ne.runKernel(out, nil, self, other)
 }
 
 // Lt implements the operator lt.
@@ -218,7 +218,7 @@ func Ne(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Tests element by element whether `self` is less than `other`: `self < other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
 func Lt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return lt.run(out, nil, self, other)
+	return lt.runKernel(out, nil, self, other)
 }
 
 // Le implements the operator le.
@@ -226,7 +226,7 @@ func Lt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Tests element by element whether `self` is less than or equal to `other`: `self <= other`.
 // Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 func Le(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return le.run(out, nil, self, other)
+	return le.runKernel(out, nil, self, other)
 }
 
 // Gt implements the operator gt.
@@ -234,7 +234,7 @@ func Le(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Tests element by element whether `self` is greater than `other`: `self > other`. Shapes are
 // broadcast. Returns a bool tensor. Complex numbers are an error.
 func Gt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return gt.run(out, nil, self, other)
+	return gt.runKernel(out, nil, self, other)
 }
 
 // Ge implements the operator ge.
@@ -242,7 +242,7 @@ func Gt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Tests element by element whether `self` is greater than or equal to `other`: `self >= other`.
 // Shapes are broadcast. Returns a bool tensor. Complex numbers are an error.
 func Ge(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return ge.run(out, nil, self, other)
+	return ge.runKernel(out, nil, self, other)
 }
 
 // Signbit implements the operator signbit.
@@ -250,63 +250,63 @@ func Ge(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
 // numbers are an error.
 func Signbit(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return signbit.run(out, nil, self)
+	return signbit.runKernel(out, nil, self)
 }
 
 // Sqrt implements the operator sqrt.
 //
 // Computes the square root of each element; NaN for negative real numbers.
 func Sqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return sqrt.run(out, nil, self)
+	return sqrt.runKernel(out, nil, self)
 }
 
 // Rsqrt implements the operator rsqrt.
 //
 // Computes the reciprocal square root of each element: `1 / sqrt(x)`.
 func Rsqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return rsqrt.run(out, nil, self)
+	return rsqrt.runKernel(out, nil, self)
 }
 
 // Exp implements the operator exp.
 //
 // Computes the exponential function of each element: `e**x`.
 func Exp(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return exp.run(out, nil, self)
+	return exp.runKernel(out, nil, self)
 }
 
 // Exp2 implements the operator exp2.
 //
 // Computes 2 to the power of each element: `2**x`.
 func Exp2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return exp2.run(out, nil, self)
+	return exp2.runKernel(out, nil, self)
 }
 
 // Expm1 implements the operator expm1.
 //
 // Computes `exp(x) - 1` of each element, accurate for x near 0.
 func Expm1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return expm1.run(out, nil, self)
+	return expm1.runKernel(out, nil, self)
 }
 
 // Log implements the operator log.
 //
 // Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
 func Log(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return log.run(out, nil, self)
+	return log.runKernel(out, nil, self)
 }
 
 // Log2 implements the operator log2.
 //
 // Computes the base-2 logarithm of each element: -inf for 0, NaN for negative real numbers.
 func Log2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return log2.run(out, nil, self)
+	return log2.runKernel(out, nil, self)
 }
 
 // Log10 implements the operator log10.
 //
 // Computes the base-10 logarithm of each element: -inf for 0, NaN for negative real numbers.
 func Log10(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return log10.run(out, nil, self)
+	return log10.runKernel(out, nil, self)
 }
 
 // Log1p implements the operator log1p.
@@ -314,28 +314,28 @@ func Log10(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes `log(1 + x)` of each element, accurate for x near 0: -inf for -1, NaN for real numbers
 // below -1.
 func Log1p(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return log1p.run(out, nil, self)
+	return log1p.runKernel(out, nil, self)
 }
 
 // Sin implements the operator sin.
 //
 // Computes the sine of each element, an angle in radians.
 func Sin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return sin.run(out, nil, self)
+	return sin.runKernel(out, nil, self)
 }
 
 // Cos implements the operator cos.
 //
 // Computes the cosine of each element, an angle in radians.
 func Cos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return cos.run(out, nil, self)
+	return cos.runKernel(out, nil, self)
 }
 
 // Tan implements the operator tan.
 //
 // Computes the tangent of each element, an angle in radians.
 func Tan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return tan.run(out, nil, self)
+	return tan.runKernel(out, nil, self)
 }
 
 // Asin implements the operator asin.
@@ -343,7 +343,7 @@ func Tan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
 // [-1, 1].
 func Asin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return asin.run(out, nil, self)
+	return asin.runKernel(out, nil, self)
 }
 
 // Acos implements the operator acos.
@@ -351,42 +351,42 @@ func Asin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
 // outside of [-1, 1].
 func Acos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return acos.run(out, nil, self)
+	return acos.runKernel(out, nil, self)
 }
 
 // Atan implements the operator atan.
 //
 // Computes the arctangent (inverse tangent) of each element, in radians.
 func Atan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return atan.run(out, nil, self)
+	return atan.runKernel(out, nil, self)
 }
 
 // Sinh implements the operator sinh.
 //
 // Computes the hyperbolic sine of each element: `(exp(x) - exp(-x)) / 2`.
 func Sinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return sinh.run(out, nil, self)
+	return sinh.runKernel(out, nil, self)
 }
 
 // Cosh implements the operator cosh.
 //
 // Computes the hyperbolic cosine of each element: `(exp(x) + exp(-x)) / 2`.
 func Cosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return cosh.run(out, nil, self)
+	return cosh.runKernel(out, nil, self)
 }
 
 // Tanh implements the operator tanh.
 //
 // Computes the hyperbolic tangent of each element: `sinh(x) / cosh(x)`.
 func Tanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return tanh.run(out, nil, self)
+	return tanh.runKernel(out, nil, self)
 }
 
 // Asinh implements the operator asinh.
 //
 // Computes the inverse hyperbolic sine of each element: `log(x + sqrt(x**2 + 1))`.
 func Asinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return asinh.run(out, nil, self)
+	return asinh.runKernel(out, nil, self)
 }
 
 // Acosh implements the operator acosh.
@@ -394,7 +394,7 @@ func Asinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the inverse hyperbolic cosine of each element: `log(x + sqrt(x**2 - 1))`; NaN for real
 // numbers below 1.
 func Acosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return acosh.run(out, nil, self)
+	return acosh.runKernel(out, nil, self)
 }
 
 // Atanh implements the operator atanh.
@@ -402,14 +402,14 @@ func Acosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the inverse hyperbolic tangent of each element: `log((1 + x) / (1 - x)) / 2`; NaN for
 // real numbers outside of [-1, 1].
 func Atanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return atanh.run(out, nil, self)
+	return atanh.runKernel(out, nil, self)
 }
 
 // Sigmoid implements the operator sigmoid.
 //
 // Computes the logistic sigmoid (expit) of each element: `1 / (1 + exp(-x))`.
 func Sigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return sigmoid.run(out, nil, self)
+	return sigmoid.runKernel(out, nil, self)
 }
 
 // Atan2 implements the operator atan2.
@@ -417,7 +417,7 @@ func Sigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the arctangent (two-argument arctangent) of `self / other`, element by element, in
 // radians, in the quadrant of the point with y = `self` and x = `other`. Shapes are broadcast.
 func Atan2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return atan2.run(out, nil, self, other)
+	return atan2.runKernel(out, nil, self, other)
 }
 
 // Hypot implements the operator hypot.
@@ -425,7 +425,7 @@ func Atan2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the hypotenuse `sqrt(self**2 + other**2)`, element by element, without overflow of the
 // squares. Shapes are broadcast.
 func Hypot(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return hypot.run(out, nil, self, other)
+	return hypot.runKernel(out, nil, self, other)
 }
 
 // LogicalAnd implements the operator logical_and.
@@ -433,7 +433,7 @@ func Hypot(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the logical AND of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
 func LogicalAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalAnd.run(out, nil, self, other)
+	return logicalAnd.runKernel(out, nil, self, other)
 }
 
 // LogicalOr implements the operator logical_or.
@@ -441,7 +441,7 @@ func LogicalAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the logical OR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
 func LogicalOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalOr.run(out, nil, self, other)
+	return logicalOr.runKernel(out, nil, self, other)
 }
 
 // LogicalXor implements the operator logical_xor.
@@ -449,14 +449,14 @@ func LogicalOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the logical XOR of `self` and `other`, element by element, with nonzero as true. Shapes
 // are broadcast. Returns a bool tensor.
 func LogicalXor(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalXor.run(out, nil, self, other)
+	return logicalXor.runKernel(out, nil, self, other)
 }
 
 // LogicalNot implements the operator logical_not.
 //
 // Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 func LogicalNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return logicalNot.run(out, nil, self)
+	return logicalNot.runKernel(out, nil, self)
 }
 
 // BitwiseAnd implements the operator bitwise_and.
@@ -464,7 +464,7 @@ func LogicalNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
 // Shapes are broadcast.
 func BitwiseAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return bitwiseAnd.run(out, nil, self, other)
+	return bitwiseAnd.runKernel(out, nil, self, other)
 }
 
 // BitwiseOr implements the operator bitwise_or.
@@ -472,7 +472,7 @@ func BitwiseAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the bitwise OR of `self` and `other`, element by element; for bool, the logical OR.
 // Shapes are broadcast.
 func BitwiseOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return bitwiseOr.run(out, nil, self, other)
+	return bitwiseOr.runKernel(out, nil, self, other)
 }
 
 // BitwiseXor implements the operator bitwise_xor.
@@ -480,14 +480,14 @@ func BitwiseOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the bitwise XOR (exclusive or) of `self` and `other`, element by element; for bool, the
 // logical XOR. Shapes are broadcast.
 func BitwiseXor(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return bitwiseXor.run(out, nil, self, other)
+	return bitwiseXor.runKernel(out, nil, self, other)
 }
 
 // BitwiseNot implements the operator bitwise_not.
 //
 // Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 func BitwiseNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return bitwiseNot.run(out, nil, self)
+	return bitwiseNot.runKernel(out, nil, self)
 }
 
 // BitwiseLeftShift implements the operator bitwise_left_shift.
@@ -495,7 +495,7 @@ func BitwiseNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Shifts the bits of `self` to the left by `other`, element by element. Shapes are broadcast. A
 // shift that is negative or at least the number of bits returns 0.
 func BitwiseLeftShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return bitwiseLeftShift.run(out, nil, self, other)
+	return bitwiseLeftShift.runKernel(out, nil, self, other)
 }
 
 // BitwiseRightShift implements the operator bitwise_right_shift.
@@ -504,14 +504,14 @@ func BitwiseLeftShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
 // bits returns 0, or -1 for negative elements.
 func BitwiseRightShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return bitwiseRightShift.run(out, nil, self, other)
+	return bitwiseRightShift.runKernel(out, nil, self, other)
 }
 
 // NnPreluEach implements the operator nn.prelu_each.
 //
 // Multiplies negative elements by `weight`, which is broadcast. `prelu` calls it.
 func NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnPreluEach.run(nil, nil, self, weight)
+	return nnPreluEach.runKernel(nil, nil, self, weight)
 }
 
 // NnHardsigmoid implements the operator nn.hardsigmoid.
@@ -519,21 +519,21 @@ func NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 // Applies the hard sigmoid, a piecewise linear approximation of the sigmoid, to each element:
 // `min(max(x + 3, 0), 6) / 6`.
 func NnHardsigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnHardsigmoid.run(out, nil, self)
+	return nnHardsigmoid.runKernel(out, nil, self)
 }
 
 // NnHardswish implements the operator nn.hardswish.
 //
 // Applies the hard swish to each element: `x * min(max(x + 3, 0), 6) / 6`.
 func NnHardswish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnHardswish.run(out, nil, self)
+	return nnHardswish.runKernel(out, nil, self)
 }
 
 // NnHardswishGradient implements the operator nn.hardswish_gradient.
 //
 // Multiplies `given` by the derivative of `hardswish`.
 func NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnHardswishGradient.run(nil, nil, given, self)
+	return nnHardswishGradient.runKernel(nil, nil, given, self)
 }
 
 // NnSilu implements the operator nn.silu.
@@ -541,49 +541,49 @@ func NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`, that is `x / (1
 // + exp(-x))`.
 func NnSilu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnSilu.run(out, nil, self)
+	return nnSilu.runKernel(out, nil, self)
 }
 
 // NnSiluGradient implements the operator nn.silu_gradient.
 //
 // Multiplies `given` by the derivative of `silu`.
 func NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnSiluGradient.run(nil, nil, given, self)
+	return nnSiluGradient.runKernel(nil, nil, given, self)
 }
 
 // NnMish implements the operator nn.mish.
 //
 // Applies the Mish activation to each element: `x * tanh(log(1 + exp(x)))`.
 func NnMish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnMish.run(out, nil, self)
+	return nnMish.runKernel(out, nil, self)
 }
 
 // NnMishGradient implements the operator nn.mish_gradient.
 //
 // Multiplies `given` by the derivative of `mish`.
 func NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnMishGradient.run(nil, nil, given, self)
+	return nnMishGradient.runKernel(nil, nil, given, self)
 }
 
 // NnTanhshrink implements the operator nn.tanhshrink.
 //
 // Applies the tanh shrinkage to each element: `x - tanh(x)`.
 func NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnTanhshrink.run(nil, nil, self)
+	return nnTanhshrink.runKernel(nil, nil, self)
 }
 
 // NnSoftsign implements the operator nn.softsign.
 //
 // Applies the softsign function to each element: `x / (1 + |x|)`.
 func NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnSoftsign.run(nil, nil, self)
+	return nnSoftsign.runKernel(nil, nil, self)
 }
 
 // NnSquaredError implements the operator nn.squared_error.
 //
 // Computes the squared difference of `self` and `target`, which `mse_loss` reduces.
 func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
-	return nnSquaredError.run(nil, nil, self, target)
+	return nnSquaredError.runKernel(nil, nil, self, target)
 }
 
 // StandardGammaGrad implements the operator standard_gamma_grad.
@@ -592,7 +592,7 @@ func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 // `self` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
 // Shapes are broadcast.
 func StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor, error) {
-	return standardGammaGrad.run(nil, nil, self, output)
+	return standardGammaGrad.runKernel(nil, nil, self, output)
 }
 
 // DirichletGrad implements the operator dirichlet_grad.
@@ -600,7 +600,7 @@ func StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
 // `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
 func DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, error) {
-	return dirichletGrad.run(nil, nil, x, alpha, total)
+	return dirichletGrad.runKernel(nil, nil, x, alpha, total)
 }
 
 // Frac implements the operator frac.
@@ -608,7 +608,7 @@ func DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
 // error.
 func Frac(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return frac.run(out, nil, self)
+	return frac.runKernel(out, nil, self)
 }
 
 // Erf implements the operator erf.
@@ -616,14 +616,14 @@ func Frac(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the error function of each element: `2 / sqrt(pi)` times the integral of `exp(-t**2)`
 // from 0 to x.
 func Erf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return erf.run(out, nil, self)
+	return erf.runKernel(out, nil, self)
 }
 
 // Erfc implements the operator erfc.
 //
 // Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
 func Erfc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return erfc.run(out, nil, self)
+	return erfc.runKernel(out, nil, self)
 }
 
 // Erfinv implements the operator erfinv.
@@ -631,7 +631,7 @@ func Erfc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the inverse error function of each element: the x with `erf(x) = self`. It is -inf for
 // -1, inf for 1, and NaN outside of [-1, 1].
 func Erfinv(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return erfinv.run(out, nil, self)
+	return erfinv.runKernel(out, nil, self)
 }
 
 // Lgamma implements the operator lgamma.
@@ -639,7 +639,7 @@ func Erfinv(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the natural logarithm of the absolute value of the gamma function of each element:
 // `log(|gamma(x)|)`; inf for 0 and negative integers.
 func Lgamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return lgamma.run(out, nil, self)
+	return lgamma.runKernel(out, nil, self)
 }
 
 // Digamma implements the operator digamma.
@@ -647,7 +647,7 @@ func Lgamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
 // element; -inf for 0, and NaN for negative integers.
 func Digamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return digamma.run(out, nil, self)
+	return digamma.runKernel(out, nil, self)
 }
 
 // I0 implements the operator i0.
@@ -655,14 +655,14 @@ func Digamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the modified Bessel function of the first kind of order 0, I0, of each element: the sum
 // of `(x / 2)**(2 * k) / k!**2` over k >= 0.
 func I0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return i0.run(out, nil, self)
+	return i0.runKernel(out, nil, self)
 }
 
 // Sinc implements the operator sinc.
 //
 // Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
 func Sinc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return sinc.run(out, nil, self)
+	return sinc.runKernel(out, nil, self)
 }
 
 // Igamma implements the operator igamma.
@@ -671,7 +671,7 @@ func Sinc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // the integral of `t**(self - 1) * exp(-t)` from 0 to `other`, divided by `gamma(self)`; NaN for
 // negative arguments. Shapes are broadcast.
 func Igamma(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return igamma.run(out, nil, self, other)
+	return igamma.runKernel(out, nil, self, other)
 }
 
 // Igammac implements the operator igammac.
@@ -679,7 +679,7 @@ func Igamma(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element:
 // `1 - igamma(self, other)`; NaN for negative arguments. Shapes are broadcast.
 func Igammac(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return igammac.run(out, nil, self, other)
+	return igammac.runKernel(out, nil, self, other)
 }
 
 // Logaddexp implements the operator logaddexp.
@@ -687,7 +687,7 @@ func Igammac(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the logarithm of the sum of exponentials, element by element, without overflow:
 // `log(exp(self) + exp(other))`. Shapes are broadcast.
 func Logaddexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logaddexp.run(out, nil, self, other)
+	return logaddexp.runKernel(out, nil, self, other)
 }
 
 // Logaddexp2 implements the operator logaddexp2.
@@ -695,7 +695,7 @@ func Logaddexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the base-2 logarithm of the sum of powers of 2, element by element, without overflow:
 // `log2(2**self + 2**other)`. Shapes are broadcast.
 func Logaddexp2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return logaddexp2.run(out, nil, self, other)
+	return logaddexp2.runKernel(out, nil, self, other)
 }
 
 // Xlogy implements the operator xlogy.
@@ -703,7 +703,7 @@ func Logaddexp2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes x log y, element by element: `self * log(other)`, and 0 where `self` is 0 and `other`
 // is not NaN. Shapes are broadcast.
 func Xlogy(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return xlogy.run(out, nil, self, other)
+	return xlogy.runKernel(out, nil, self, other)
 }
 
 // Gcd implements the operator gcd.
@@ -711,7 +711,7 @@ func Xlogy(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the greatest common divisor of integers, element by element. It is nonnegative, except
 // for the most negative integer with itself or 0. Shapes are broadcast.
 func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return gcd.run(out, nil, self, other)
+	return gcd.runKernel(out, nil, self, other)
 }
 
 // Lcm implements the operator lcm.
@@ -719,7 +719,7 @@ func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the least common multiple of integers, element by element; it is nonnegative, and 0 if
 // an operand is 0. Shapes are broadcast.
 func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return lcm.run(out, nil, self, other)
+	return lcm.runKernel(out, nil, self, other)
 }
 
 // SpecialXlog1py implements the operator special.xlog1py.
@@ -727,7 +727,7 @@ func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes x log(1 + y), element by element: `self * log1p(other)`, and 0 where `self` is 0 and
 // `other` is not NaN. Shapes are broadcast.
 func SpecialXlog1py(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialXlog1py.run(out, nil, self, other)
+	return specialXlog1py.runKernel(out, nil, self, other)
 }
 
 // SpecialZeta implements the operator special.zeta.
@@ -735,7 +735,7 @@ func SpecialXlog1py(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k
 // >= 0; inf for `self` = 1, and NaN for `self` < 1. Shapes are broadcast.
 func SpecialZeta(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialZeta.run(out, nil, self, other)
+	return specialZeta.runKernel(out, nil, self, other)
 }
 
 // SpecialEntr implements the operator special.entr.
@@ -743,14 +743,14 @@ func SpecialZeta(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative
 // numbers.
 func SpecialEntr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialEntr.run(out, nil, self)
+	return specialEntr.runKernel(out, nil, self)
 }
 
 // SpecialErfcx implements the operator special.erfcx.
 //
 // Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
 func SpecialErfcx(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialErfcx.run(out, nil, self)
+	return specialErfcx.runKernel(out, nil, self)
 }
 
 // SpecialNdtr implements the operator special.ndtr.
@@ -758,7 +758,7 @@ func SpecialErfcx(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the cumulative distribution function of the standard normal distribution for each
 // element: `(1 + erf(x / sqrt(2))) / 2`.
 func SpecialNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialNdtr.run(out, nil, self)
+	return specialNdtr.runKernel(out, nil, self)
 }
 
 // SpecialLogNdtr implements the operator special.log_ndtr.
@@ -766,7 +766,7 @@ func SpecialNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the logarithm of the cumulative distribution function of the standard normal
 // distribution for each element, `log(ndtr(x))`, accurate in both tails.
 func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialLogNdtr.run(out, nil, self)
+	return specialLogNdtr.runKernel(out, nil, self)
 }
 
 // SpecialNdtri implements the operator special.ndtri.
@@ -774,7 +774,7 @@ func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
 // each element: -inf for 0, inf for 1, NaN outside of [0, 1].
 func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialNdtri.run(out, nil, self)
+	return specialNdtri.runKernel(out, nil, self)
 }
 
 // SpecialI0e implements the operator special.i0e.
@@ -782,14 +782,14 @@ func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
 // element: `exp(-|x|) * i0(x)`.
 func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialI0e.run(out, nil, self)
+	return specialI0e.runKernel(out, nil, self)
 }
 
 // SpecialI1 implements the operator special.i1.
 //
 // Computes the modified Bessel function of the first kind of order 1, I1, of each element.
 func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialI1.run(out, nil, self)
+	return specialI1.runKernel(out, nil, self)
 }
 
 // SpecialI1e implements the operator special.i1e.
@@ -797,21 +797,21 @@ func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
 // element: `exp(-|x|) * i1(x)`.
 func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialI1e.run(out, nil, self)
+	return specialI1e.runKernel(out, nil, self)
 }
 
 // SpecialBesselJ0 implements the operator special.bessel_j0.
 //
 // Computes the Bessel function of the first kind of order 0, J0, of each element.
 func SpecialBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialBesselJ0.run(out, nil, self)
+	return specialBesselJ0.runKernel(out, nil, self)
 }
 
 // SpecialBesselJ1 implements the operator special.bessel_j1.
 //
 // Computes the Bessel function of the first kind of order 1, J1, of each element.
 func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialBesselJ1.run(out, nil, self)
+	return specialBesselJ1.runKernel(out, nil, self)
 }
 
 // SpecialBesselY0 implements the operator special.bessel_y0.
@@ -819,7 +819,7 @@ func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the Bessel function of the second kind of order 0, Y0, of each element; -inf for 0, NaN
 // for negative numbers.
 func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialBesselY0.run(out, nil, self)
+	return specialBesselY0.runKernel(out, nil, self)
 }
 
 // SpecialBesselY1 implements the operator special.bessel_y1.
@@ -827,7 +827,7 @@ func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the Bessel function of the second kind of order 1, Y1, of each element; -inf for 0, NaN
 // for negative numbers.
 func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialBesselY1.run(out, nil, self)
+	return specialBesselY1.runKernel(out, nil, self)
 }
 
 // SpecialModifiedBesselK0 implements the operator special.modified_bessel_k0.
@@ -835,7 +835,7 @@ func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the modified Bessel function of the second kind of order 0, K0, of each element; inf
 // for 0, NaN for negative numbers.
 func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialModifiedBesselK0.run(out, nil, self)
+	return specialModifiedBesselK0.runKernel(out, nil, self)
 }
 
 // SpecialModifiedBesselK1 implements the operator special.modified_bessel_k1.
@@ -843,7 +843,7 @@ func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the modified Bessel function of the second kind of order 1, K1, of each element; inf
 // for 0, NaN for negative numbers.
 func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialModifiedBesselK1.run(out, nil, self)
+	return specialModifiedBesselK1.runKernel(out, nil, self)
 }
 
 // SpecialScaledModifiedBesselK0 implements the operator special.scaled_modified_bessel_k0.
@@ -851,7 +851,7 @@ func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
 // element: `exp(x) * K0(x)`; inf for 0, NaN for negative numbers.
 func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialScaledModifiedBesselK0.run(out, nil, self)
+	return specialScaledModifiedBesselK0.runKernel(out, nil, self)
 }
 
 // SpecialScaledModifiedBesselK1 implements the operator special.scaled_modified_bessel_k1.
@@ -859,7 +859,7 @@ func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, er
 // Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
 // element: `exp(x) * K1(x)`; inf for 0, NaN for negative numbers.
 func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialScaledModifiedBesselK1.run(out, nil, self)
+	return specialScaledModifiedBesselK1.runKernel(out, nil, self)
 }
 
 // SpecialSphericalBesselJ0 implements the operator special.spherical_bessel_j0.
@@ -867,7 +867,7 @@ func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, er
 // Computes the spherical Bessel function of the first kind of order 0, j0, of each element:
 // `sin(x) / x`, and 1 for 0.
 func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialSphericalBesselJ0.run(out, nil, self)
+	return specialSphericalBesselJ0.runKernel(out, nil, self)
 }
 
 // SpecialAiryAi implements the operator special.airy_ai.
@@ -875,7 +875,7 @@ func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) 
 // Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
 // represented.
 func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialAiryAi.run(out, nil, self)
+	return specialAiryAi.runKernel(out, nil, self)
 }
 
 // SpecialChebyshevPolynomialT implements the operator special.chebyshev_polynomial_t.
@@ -884,7 +884,7 @@ func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 // `cos(n * acos(x))` for |x| <= 1. `n` is truncated to an integer; negative degrees return 0.
 // Shapes are broadcast.
 func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialChebyshevPolynomialT.run(out, nil, x, n)
+	return specialChebyshevPolynomialT.runKernel(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialU implements the operator special.chebyshev_polynomial_u.
@@ -893,7 +893,7 @@ func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // `sin((n + 1) * t) / sin(t)` with t = acos(x), for |x| <= 1. `n` is truncated to an integer;
 // negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialChebyshevPolynomialU.run(out, nil, x, n)
+	return specialChebyshevPolynomialU.runKernel(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialV implements the operator special.chebyshev_polynomial_v.
@@ -902,7 +902,7 @@ func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // `cos((n + 1 / 2) * t) / cos(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
 // integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialChebyshevPolynomialV.run(out, nil, x, n)
+	return specialChebyshevPolynomialV.runKernel(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialW implements the operator special.chebyshev_polynomial_w.
@@ -911,7 +911,7 @@ func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // `sin((n + 1 / 2) * t) / sin(t / 2)` with t = acos(x), for |x| <= 1. `n` is truncated to an
 // integer; negative degrees return 0. Shapes are broadcast.
 func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialChebyshevPolynomialW.run(out, nil, x, n)
+	return specialChebyshevPolynomialW.runKernel(out, nil, x, n)
 }
 
 // SpecialHermitePolynomialH implements the operator special.hermite_polynomial_h.
@@ -922,7 +922,7 @@ func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, erro
 // the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be computed. Shapes
 // are broadcast.
 func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialHermitePolynomialH.run(out, nil, x, n)
+	return specialHermitePolynomialH.runKernel(out, nil, x, n)
 }
 
 // SpecialHermitePolynomialHe implements the operator special.hermite_polynomial_he.
@@ -933,7 +933,7 @@ func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error)
 // the sign of the polynomial, or 0; degrees from 2^59 on return NaN where the sign cannot be
 // computed. Shapes are broadcast.
 func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialHermitePolynomialHe.run(out, nil, x, n)
+	return specialHermitePolynomialHe.runKernel(out, nil, x, n)
 }
 
 // SpecialLaguerrePolynomialL implements the operator special.laguerre_polynomial_l.
@@ -943,7 +943,7 @@ func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 // truncated to an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no
 // digit is accurate. Shapes are broadcast.
 func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialLaguerrePolynomialL.run(out, nil, x, n)
+	return specialLaguerrePolynomialL.runKernel(out, nil, x, n)
 }
 
 // SpecialLegendrePolynomialP implements the operator special.legendre_polynomial_p.
@@ -953,7 +953,7 @@ func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 // an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
 // are broadcast.
 func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialLegendrePolynomialP.run(out, nil, x, n)
+	return specialLegendrePolynomialP.runKernel(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialT implements the operator special.shifted_chebyshev_polynomial_t.
@@ -961,7 +961,7 @@ func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error
 // Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialShiftedChebyshevPolynomialT.run(out, nil, x, n)
+	return specialShiftedChebyshevPolynomialT.runKernel(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialU implements the operator special.shifted_chebyshev_polynomial_u.
@@ -969,7 +969,7 @@ func SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tenso
 // Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialShiftedChebyshevPolynomialU.run(out, nil, x, n)
+	return specialShiftedChebyshevPolynomialU.runKernel(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialV implements the operator special.shifted_chebyshev_polynomial_v.
@@ -977,7 +977,7 @@ func SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tenso
 // Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialShiftedChebyshevPolynomialV.run(out, nil, x, n)
+	return specialShiftedChebyshevPolynomialV.runKernel(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialW implements the operator special.shifted_chebyshev_polynomial_w.
@@ -985,5 +985,5 @@ func SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tenso
 // Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
 // element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
 func SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialShiftedChebyshevPolynomialW.run(out, nil, x, n)
+	return specialShiftedChebyshevPolynomialW.runKernel(out, nil, x, n)
 }

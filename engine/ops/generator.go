@@ -19,14 +19,15 @@ func GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
 		return nil, err
 	}
 	if dev.Type == device.Meta {
-		return nil, noneOnMeta("generator_new")
+		return nil, newMetaError("generator_new")
 	}
 	g := random.New(kind, random.DefaultSeed)
 	g.Device = dev
 	return g, nil
 }
 
-func noneOnMeta(op string) error {
+// newMetaError returns the error for generators on the meta device.
+func newMetaError(op string) error {
 	return status.Runtimef("%s: generators on the meta device are not supported; use device='cpu'", op)
 }
 
@@ -87,7 +88,7 @@ func GeneratorSetState(self *random.Generator, state *tensor.Tensor) error {
 	}
 	s := newScope("generator_set_state")
 	defer s.Close()
-	bytes := s.cast(state, dtype.Uint8)
+	bytes := s.castRowMajor(state, dtype.Uint8)
 	if s.Err != nil {
 		return s.Err
 	}

@@ -39,7 +39,7 @@ func elementAt(t *tensor.Tensor, i int64) unsafe.Pointer {
 func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
-	return s.Return(s.contiguousCopy(t, d))
+	return s.Return(s.copyContiguous(t, d))
 }
 
 // ramp returns a contiguous tensor of fixed, unevenly spaced values around 0.

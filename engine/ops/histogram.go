@@ -15,7 +15,7 @@ import (
 // Bincount counts how often each integer from 0 on occurs in a vector, or adds up the weights of its occurrences.
 func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, error) {
 	const op = "bincount"
-	if err := oneDevice(op, self, weights); err != nil {
+	if err := checkSameDevice(op, self, weights); err != nil {
 		return nil, err
 	}
 	d := self.DType()
@@ -34,8 +34,8 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	s := newScope(op)
 	defer s.Close()
-	in := s.cast(self, d)
-	least, most := s.bounds(in)
+	in := s.castRowMajor(self, d)
+	least, most := s.minMax(in)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -55,10 +55,10 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	}
 	counts := s.Track(tensor.Zeros(op, []int64{max(top+1, minlength)}, compute, self.Device()))
 	if weights != nil {
-		weights = s.cast(weights, compute)
+		weights = s.castRowMajor(weights, compute)
 	}
 	s.Do(func() error { return backend.On(in).Count(op, backend.Counting{To: counts, In: in, Weights: weights}) })
-	return s.Return(s.cast(counts, result))
+	return s.Return(s.castRowMajor(counts, result))
 }
 
 // Histc counts the elements in equal bins from low to high, or from the smallest to the largest where both are 0.
@@ -80,14 +80,14 @@ func Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (*tenso
 	if from > to {
 		return nil, status.Runtimef("%s: max must be larger than min, got min %v and max %v", op, low, high)
 	}
-	values := s.reshape(self, self.Numel(), 1)
+	values := s.reshapeTo(self, self.Numel(), 1)
 	ranges := []float64{from, to}
 	if from == to && self.Numel() > 0 {
 		ranges = nil
 	}
 	edges := s.equalEdges(values, []int64{bins}, ranges, d)
-	hist := s.histogram(values, edges, nil, false, backend.ByDivision)
-	return s.result(out, s.cast(hist, d))
+	hist := s.countPoints(values, edges, nil, false, backend.ByDivision)
+	return s.writeResult(out, s.castRowMajor(hist, d))
 }
 
 // Histogram counts the elements, or adds up their weights, in equal bins of a range, or of the elements' range.
@@ -100,7 +100,7 @@ func Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []floa
 // HistogramEdges is Histogram with the edges of the bins given.
 func HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor, density bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return histogramOfAll(outHist, outEdges, self, weight, density, backend.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
-		return s.givenEdges(values, []*tensor.Tensor{bins})
+		return s.checkEdges(values, []*tensor.Tensor{bins})
 	})
 }
 
@@ -110,19 +110,19 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()); err != nil {
 		return nil, nil, err
 	}
-	values := s.reshape(self, self.Numel(), 1)
+	values := s.reshapeTo(self, self.Numel(), 1)
 	if weight != nil {
-		weight = s.reshape(weight, weight.Numel())
+		weight = s.reshapeTo(weight, weight.Numel())
 	}
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
 	at := edges(s, values)
-	counts := s.histogram(values, at, weight, density, how)
+	counts := s.countPoints(values, at, weight, density, how)
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
-	toHist, toEdges := resultIn(s.Op, outHist, counts), resultIn(s.Op, outEdges, at[0])
+	toHist, toEdges := newOutput(s.Op, outHist, counts), newOutput(s.Op, outEdges, at[0])
 	toHist.Name, toEdges.Name = "hist", "bin_edges"
 	toHist.Sharing, toEdges.Sharing = tensoriter.Beside, tensoriter.Beside
 	err = tensoriter.OpenBoth(&toHist, &toEdges)
@@ -143,7 +143,7 @@ func Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *te
 // HistogramddEdges is Histogramdd with the edges of the bins given.
 func HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, _ []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
 	return histogramOfPoints(self, weight, density, len(bins), backend.BySearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
-		return s.givenEdges(values, bins)
+		return s.checkEdges(values, bins)
 	})
 }
 
@@ -160,15 +160,15 @@ func histogramOfPoints(self, weight *tensor.Tensor, density bool, bins int, how 
 	if err := checkHistogram(s.Op, self, weight, self.Sizes()[:self.Dim()-1]); err != nil {
 		return nil, err
 	}
-	values := s.reshape(self, self.Numel()/max(dims, 1), dims)
+	values := s.reshapeTo(self, self.Numel()/max(dims, 1), dims)
 	if weight != nil {
-		weight = s.reshape(weight, weight.Numel())
+		weight = s.reshapeTo(weight, weight.Numel())
 	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	at := edges(s, values)
-	hist := s.histogram(values, at, weight, density, how)
+	hist := s.countPoints(values, at, weight, density, how)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -188,7 +188,7 @@ func checkHistogram(op string, self, weight *tensor.Tensor, points []int64) erro
 	case weight != nil && !slices.Equal(weight.Sizes(), points):
 		return status.Runtimef("%s: if weight tensor is provided it should have the same shape as the points of the input, %v, but got shape %v", op, points, weight.Sizes())
 	}
-	return oneDevice(op, self, weight)
+	return checkSameDevice(op, self, weight)
 }
 
 // equalEdges makes the edges of equal bins in every dimension of values (points x dimensions), from and to each dimension's two
@@ -212,7 +212,7 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 		case ranges != nil:
 			from, to = ranges[2*i], ranges[2*i+1]
 		case values.Numel() > 0 && backend.Known(values):
-			least, most := s.bounds(s.at(values, 1, int64(i)))
+			least, most := s.minMax(s.selectPosition(values, 1, int64(i)))
 			from, to = least.Float(), most.Float()
 		}
 		if s.Err != nil {
@@ -238,18 +238,18 @@ func (s *scope) equalEdges(values *tensor.Tensor, bins []int64, ranges []float64
 	return edges
 }
 
-// bounds returns the smallest and the largest element of t.
-func (s *scope) bounds(t *tensor.Tensor) (from, to dtype.Scalar) {
+// minMax returns the smallest and the largest element of t.
+func (s *scope) minMax(t *tensor.Tensor) (from, to dtype.Scalar) {
 	if s.Err != nil {
 		return from, to
 	}
 	least, most, err := Aminmax(nil, nil, t, NoInt, false)
 	least, most = s.Track(least, err), s.Track(most, nil)
-	return s.item(least), s.item(most)
+	return s.readItem(least), s.readItem(most)
 }
 
-// givenEdges checks edges and makes them contiguous.
-func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tensor.Tensor {
+// checkEdges checks edges and makes them contiguous.
+func (s *scope) checkEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tensor.Tensor {
 	edges := make([]*tensor.Tensor, len(bins))
 	for i, b := range bins {
 		switch {
@@ -260,17 +260,17 @@ func (s *scope) givenEdges(values *tensor.Tensor, bins []*tensor.Tensor) []*tens
 		case b.Dim() != 1 || b.Numel() < 2:
 			s.Err = status.Runtimef("%s: bins tensor should have one dimension with at least 2 edges, but got shape %v for dimension %d", s.Op, b.Sizes(), i)
 		default:
-			s.Err = oneDevice(s.Op, values, b)
+			s.Err = checkSameDevice(s.Op, values, b)
 		}
 		if s.Err == nil {
-			edges[i] = s.contiguousCopy(b, b.DType())
+			edges[i] = s.copyContiguous(b, b.DType())
 		}
 	}
 	return edges
 }
 
-// histogram counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
-func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how backend.Bin) *tensor.Tensor {
+// countPoints counts the points of values (points x dimensions) in the grid of edges, in the dtype of the edges.
+func (s *scope) countPoints(values *tensor.Tensor, edges []*tensor.Tensor, weight *tensor.Tensor, density bool, how backend.Bin) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
@@ -280,22 +280,22 @@ func (s *scope) histogram(values *tensor.Tensor, edges []*tensor.Tensor, weight 
 		bins[i] = e.Numel() - 1
 	}
 	sums := s.Track(tensor.Zeros(s.Op, bins, dtype.Float64, values.Device()))
-	in := s.cast(values, d)
+	in := s.castRowMajor(values, d)
 	if weight != nil {
-		weight = s.cast(weight, d)
+		weight = s.castRowMajor(weight, d)
 	}
 	s.Do(func() error {
 		return backend.On(in).Histogram(s.Op, backend.Histogram{To: sums, In: in, Weights: weight, Edges: edges, Bin: how})
 	})
-	hist := s.cast(sums, d)
+	hist := s.castRowMajor(sums, d)
 	if density && s.Err == nil {
 		total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, hist, nil, false, dtype.None) })
 		hist = s.Binary(TrueDivide, hist, total)
 		for i, e := range edges {
-			widths := s.Binary(minus, s.part(e, 0, 1, bins[i]), s.part(e, 0, 0, bins[i]))
+			widths := s.Binary(subtractTensors, s.narrowRange(e, 0, 1, bins[i]), s.narrowRange(e, 0, 0, bins[i]))
 			along := slices.Repeat([]int64{1}, len(bins))
 			along[i] = bins[i]
-			hist = s.Binary(TrueDivide, hist, s.reshape(widths, along...))
+			hist = s.Binary(TrueDivide, hist, s.reshapeTo(widths, along...))
 		}
 	}
 	return hist

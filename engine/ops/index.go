@@ -20,8 +20,8 @@ import (
 // IsMask reports whether an index tensor selects by truth: bool, and uint8 as in PyTorch.
 func IsMask(t *tensor.Tensor) bool { return t.DType() == dtype.Bool || t.DType() == dtype.Uint8 }
 
-// byteMask warns about a uint8 tensor used as a mask.
-func byteMask(op, argument string, t *tensor.Tensor) error {
+// warnByteMask warns about a uint8 tensor used as a mask.
+func warnByteMask(op, argument string, t *tensor.Tensor) error {
 	if t.DType() != dtype.Uint8 {
 		return nil
 	}
@@ -42,13 +42,13 @@ func newSelector(t *tensor.Tensor, first int) selector {
 	return selector{t, first, 1}
 }
 
-// onlyMasks reports whether all tensors of an index are masks.
-func onlyMasks(selectors []selector) bool {
+// areAllMasks reports whether all tensors of an index are masks.
+func areAllMasks(selectors []selector) bool {
 	return !slices.ContainsFunc(selectors, func(x selector) bool { return !IsMask(x.Tensor) })
 }
 
-// consumes returns the number of dimensions that an index item takes up.
-func (item IndexItem) consumes() int {
+// countDims returns the number of dimensions that an index item consumes.
+func (item IndexItem) countDims() int {
 	switch item.Kind {
 	case IndexInt, IndexSlice:
 		return 1
@@ -75,11 +75,11 @@ func (item IndexItem) Position() (position int64, ok bool) {
 	return 0, false
 }
 
-// unindexed returns the number of self's dimensions that no item of an index takes up.
-func unindexed(op string, self *tensor.Tensor, items []IndexItem) (int, error) {
+// countUnindexed returns the number of self's dimensions that no item of an index consumes.
+func countUnindexed(op string, self *tensor.Tensor, items []IndexItem) (int, error) {
 	consumed, ellipses := 0, 0
 	for _, item := range items {
-		consumed += item.consumes()
+		consumed += item.countDims()
 		if item.Kind == IndexEllipsis {
 			ellipses++
 		}
@@ -95,11 +95,11 @@ func unindexed(op string, self *tensor.Tensor, items []IndexItem) (int, error) {
 	return self.Dim() - consumed, nil
 }
 
-// basic applies the integers, slices, new axes and the ellipsis of an index, which result in a view. It also returns the index tensors, with the
-// dimensions of the view that they index.
-func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tensor, selectors []selector) {
+// viewBasicIndex applies the integers, slices, new axes and the ellipsis of an index, which result in a view. It also returns the index
+// tensors, with the dimensions of the view that they index.
+func (s *scope) viewBasicIndex(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tensor, selectors []selector) {
 	rest := 0
-	if rest, s.Err = unindexed(s.Op, self, items); s.Err != nil {
+	if rest, s.Err = countUnindexed(s.Op, self, items); s.Err != nil {
 		return nil, nil
 	}
 	g := view.Of(self)
@@ -129,11 +129,11 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 		default:
 			t := item.Tensor
 			if item.Kind == IndexBool {
-				if t = s.single(dtype.BoolScalar(item.Start != 0), dtype.Bool, device.Host); s.Err != nil {
+				if t = s.newScalarTensor(dtype.BoolScalar(item.Start != 0), dtype.Bool, device.Host); s.Err != nil {
 					return nil, nil
 				}
 			}
-			if s.Err = byteMask(s.Op, "tensor as an index", t); s.Err != nil {
+			if s.Err = warnByteMask(s.Op, "tensor as an index", t); s.Err != nil {
 				return nil, nil
 			}
 			x := newSelector(t, d)
@@ -143,16 +143,17 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 			selectors = append(selectors, x)
 			d += x.dims
 		}
-		taken += item.consumes()
+		taken += item.countDims()
 	}
-	if s.Err = reachable(s.Op, self, selectors); s.Err != nil {
+	if s.Err = checkIndexDevices(s.Op, self, selectors); s.Err != nil {
 		return nil, nil
 	}
 	return s.Track(view.As(s.Op, self, g)), selectors
 }
 
-// reachable returns an error for index tensors on a device other than self's. Those of the CPU go with any: their positions are found there.
-func reachable(op string, self *tensor.Tensor, selectors []selector) error {
+// checkIndexDevices returns an error for index tensors on a device other than self's. Index tensors of the CPU are compatible with any
+// device: their positions are computed there.
+func checkIndexDevices(op string, self *tensor.Tensor, selectors []selector) error {
 	for _, x := range selectors {
 		if at := x.Device(); at != self.Device() && at.Type != device.CPU {
 			return status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, self.Device(), at)
@@ -175,9 +176,9 @@ type axis struct {
 	positions    *tensor.Tensor
 }
 
-// resolve converts index tensors to the elements of base that they select: masks become positions, positions are checked and broadcast. The broadcast
-// dimensions replace those of adjacent index tensors, or come first if the index tensors are not adjacent.
-func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
+// resolveAdvanced converts index tensors to the elements of base that they select: masks become positions, positions are checked and
+// broadcast. The broadcast dimensions replace those of adjacent index tensors, or come first if the index tensors are not adjacent.
+func (s *scope) resolveAdvanced(base *tensor.Tensor, selectors []selector) *advanced {
 	a := new(advanced)
 	var axes []axis
 	for _, x := range selectors {
@@ -185,11 +186,11 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 		switch {
 		case IsMask(t):
 			axes = append(axes, s.maskAxes(base, d, t)...)
-		case !numbersPlaces(t.DType()):
+		case !isIndexDType(t.DType()):
 			s.Err = status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", s.Op, t.DType())
 		default:
 			size := base.Sizes()[d]
-			p := s.positions(t, size, true, func(i int64) error {
+			p := s.checkPositions(t, size, true, func(i int64) error {
 				return status.Indexf("index %d is out of bounds for dimension %d with size %d", i, d, size)
 			})
 			axes = append(axes, axis{d, 1, size, base.Strides()[d], p})
@@ -200,7 +201,7 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 	}
 	for i := range axes {
 		if p := &axes[i].positions; (*p).Device() != base.Device() && backend.Known(base) {
-			*p = s.Track(cloned(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
+			*p = s.Track(cloneTensor(s.Op, *p, dtype.Int64, base.Device(), shape.Preserve))
 		}
 	}
 	if s.Err != nil {
@@ -210,7 +211,7 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 	for _, x := range axes[1:] {
 		var err error
 		if common, err = shape.Broadcast(s.Op, common, x.positions.Sizes()); err != nil {
-			s.Err = status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", s.Op, shapesOf(axes))
+			s.Err = status.Indexf("%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s", s.Op, formatShapes(axes))
 			return nil
 		}
 	}
@@ -234,14 +235,14 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 		}
 		a.sizes, a.strides = append(a.sizes, base.Sizes()[d]), append(a.strides, base.Strides()[d])
 	}
-	s.locate(a, base, axes, common, before)
+	s.joinPositions(a, base, axes, common, before)
 	return a
 }
 
-// locate joins the positions along all axes into one index.
-func (s *scope) locate(a *advanced, base *tensor.Tensor, axes []axis, common []int64, before int) {
+// joinPositions joins the positions along all axes into one index.
+func (s *scope) joinPositions(a *advanced, base *tensor.Tensor, axes []axis, common []int64, before int) {
 	spread := func(t *tensor.Tensor) *tensor.Tensor {
-		full := s.expand(t, common)
+		full := s.expandTo(t, common)
 		if s.Err != nil {
 			return nil
 		}
@@ -291,7 +292,8 @@ func (s *scope) maskAxes(base *tensor.Tensor, d int, mask *tensor.Tensor) (axes 
 	return axes
 }
 
-func shapesOf(axes []axis) string {
+// formatShapes formats the shapes of index tensors for errors.
+func formatShapes(axes []axis) string {
 	var shapes []string
 	for _, x := range axes {
 		shapes = append(shapes, status.Textf("%v", x.positions.Sizes()))
@@ -303,7 +305,7 @@ func shapesOf(axes []axis) string {
 func IndexGet(self *tensor.Tensor, items []IndexItem) (*tensor.Tensor, error) {
 	s := newScope("index")
 	defer s.Close()
-	base, selectors := s.basic(self, items)
+	base, selectors := s.viewBasicIndex(self, items)
 	if len(selectors) > 0 {
 		return s.Return(s.readAdvanced(base, selectors))
 	}
@@ -314,22 +316,22 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 	if s.Err != nil {
 		return nil
 	}
-	if mask := soleMask(base, selectors); mask != nil && mask.Dim() > 0 {
+	if mask := findFullMask(base, selectors); mask != nil && mask.Dim() > 0 {
 		return s.selectByMask(base, mask)
 	}
-	a := s.resolve(base, selectors)
+	a := s.resolveAdvanced(base, selectors)
 	if s.Err != nil {
 		return nil
 	}
 	out := s.Track(tensoriter.Allocate(s.Op, a.sizes, base.DType(), base.Device(), a.inputs...))
 	if s.Err == nil {
-		a.read(s, out, base)
+		a.readIndexed(s, out, base)
 	}
 	return out
 }
 
-// soleMask returns the mask when a mask of all dimensions, on base's device, is all there is to an index.
-func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
+// findFullMask returns the mask if an index consists of a mask of all dimensions on base's device, and nil otherwise.
+func findFullMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 	if len(selectors) == 0 || !backend.Known(base) {
 		return nil
 	}
@@ -339,8 +341,8 @@ func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 	return nil
 }
 
-// nowhere reports whether an index is the single value False. As in PyTorch, an assigned value is then ignored.
-func nowhere(items []IndexItem) bool {
+// isFalseIndex reports whether an index is the single value False. As in PyTorch, an assigned value is then ignored.
+func isFalseIndex(items []IndexItem) bool {
 	return len(items) == 1 && items[0].Kind == IndexBool && items[0].Start == 0
 }
 
@@ -354,24 +356,24 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 
 // IndexSetScalar writes one number to self[index].
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
-	if nowhere(items) {
+	if isFalseIndex(items) {
 		return nil
 	}
 	s := newScope("index_put_")
 	defer s.Close()
-	base, selectors := s.basic(self, items)
+	base, selectors := s.viewBasicIndex(self, items)
 	if s.Err != nil {
 		return s.Err
 	}
 	check := checkFits
 	if len(selectors) == 0 && base.Dim() == 0 {
-		check = checkOne
+		check = checkConvertedFits
 	}
 	if err := check(s.Op, value, self.DType()); err != nil {
 		return err
 	}
 	if len(selectors) > 0 {
-		s.putAdvanced(base, selectors, s.single(value, self.DType(), self.Device()), false)
+		s.writeAdvanced(base, selectors, s.newScalarTensor(value, self.DType(), self.Device()), false)
 	} else if s.Err = tensoriter.Fillable(s.Op, base); s.Err == nil {
 		s.Err = fillWith(base, value)
 	}
@@ -379,7 +381,7 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 }
 
 func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
-	if nowhere(items) {
+	if isFalseIndex(items) {
 		return nil
 	}
 	s := newScope("index_put_")
@@ -390,26 +392,26 @@ func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) e
 	if s.Err != nil {
 		return s.Err
 	}
-	base, selectors := s.basic(self, items)
-	s.put(base, selectors, stripped, false)
+	base, selectors := s.viewBasicIndex(self, items)
+	s.putValue(base, selectors, stripped, false)
 	return s.Err
 }
 
-// put writes, or adds, value to base, or to the elements of it that tensors name.
-func (s *scope) put(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
+// putValue writes value, or adds it, to base, or to the elements that tensors select.
+func (s *scope) putValue(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
 	switch {
 	case s.Err != nil:
 	case len(selectors) == 0:
-		if s.Err = discards(s.Op, value.DType(), base.DType()); s.Err == nil {
-			s.Err = assign(s.Op, base, value)
+		if s.Err = warnDiscardImaginary(s.Op, value.DType(), base.DType()); s.Err == nil {
+			s.Err = assignTensor(s.Op, base, value)
 		}
 	default:
-		s.putAdvanced(base, selectors, value, accumulate)
+		s.writeAdvanced(base, selectors, value, accumulate)
 	}
 }
 
-// putAdvanced writes, or adds, value to the elements of base that tensors name.
-func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
+// writeAdvanced writes value, or adds it, to the elements of base that tensors select.
+func (s *scope) writeAdvanced(base *tensor.Tensor, selectors []selector, value *tensor.Tensor, accumulate bool) {
 	if s.Err != nil {
 		return
 	}
@@ -417,17 +419,17 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if value.Numel() == 1 && !accumulate {
 		check = tensoriter.Fillable
 	}
-	if s.Err = cmp.Or(joins(s.Op, base, value), check(s.Op, base)); s.Err != nil {
+	if s.Err = cmp.Or(checkDevice(s.Op, base, value), check(s.Op, base)); s.Err != nil {
 		return
 	}
 	if !accumulate && s.writeMask(base, selectors, value) {
 		return
 	}
-	if value.DType() != base.DType() && value.Numel() == 1 && backend.Known(value) && !accumulate && onlyMasks(selectors) {
+	if value.DType() != base.DType() && value.Numel() == 1 && backend.Known(value) && !accumulate && areAllMasks(selectors) {
 		// As in PyTorch, one element is converted.
-		v := s.item(value)
+		v := s.readItem(value)
 		s.Do(func() error { return checkFits(s.Op, v, base.DType()) })
-		if value = s.single(v, base.DType(), base.Device()); s.Err != nil {
+		if value = s.newScalarTensor(v, base.DType(), base.Device()); s.Err != nil {
 			return
 		}
 	}
@@ -438,31 +440,31 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	}
 	selectors = slices.Clone(selectors)
 	for i, x := range selectors {
-		selectors[i].Tensor = s.apartFrom(base, x.Tensor)
+		selectors[i].Tensor = s.copyIfShared(base, x.Tensor)
 	}
 	if s.Err != nil {
 		return
 	}
-	a := s.resolve(base, selectors)
-	from := s.apartFrom(base, value)
-	if s.together(&base, &from); s.Err != nil {
+	a := s.resolveAdvanced(base, selectors)
+	from := s.copyIfShared(base, value)
+	if s.moveToOneDevice(&base, &from); s.Err != nil {
 		return
 	}
 	switch {
 	case !shape.ExpandsTo(value.Sizes(), a.sizes):
-		s.Err = unfit(s.Op, value, a.sizes)
+		s.Err = checkValueSizes(s.Op, value, a.sizes)
 	case shape.Product(a.sizes) == 0:
 	case accumulate:
-		a.combine(s, scatterAdd, base, from)
+		a.combineSource(s, scatterAdd, base, from)
 	default:
-		a.write(s, base, from)
+		a.writeIndexed(s, base, from)
 	}
 }
 
 // writeMask assigns value, of one element or one for each selected element, by a mask over all of base, without computing positions. It returns true
 // if it has written or failed; for false, the caller uses the general path.
 func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tensor.Tensor) bool {
-	mask := soleMask(base, selectors)
+	mask := findFullMask(base, selectors)
 	switch {
 	case mask == nil:
 		return false
@@ -470,9 +472,9 @@ func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tens
 		s.fillByMask(base, mask, value)
 		return true
 	case value.Dim() == 1 && value.Numel() != 1 && value.DType() == base.DType() && base.IsContiguous():
-		s.scatterByMask(base, s.apartFrom(base, mask), value, func(set int64) error {
+		s.scatterByMask(base, s.copyIfShared(base, mask), value, func(set int64) error {
 			if set != value.Numel() {
-				return unfit(s.Op, value, []int64{set})
+				return checkValueSizes(s.Op, value, []int64{set})
 			}
 			return nil
 		})
@@ -481,8 +483,8 @@ func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tens
 	return false
 }
 
-// unfit returns an error for a value for elements of sizes to which it does not expand.
-func unfit(op string, value *tensor.Tensor, sizes []int64) error {
+// checkValueSizes returns an error for a value that does not expand to sizes.
+func checkValueSizes(op string, value *tensor.Tensor, sizes []int64) error {
 	return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), sizes)
 }
 
@@ -497,7 +499,7 @@ func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor
 	fillable := func(op string, out *tensor.Tensor) error {
 		return cmp.Or(tensoriter.Fillable(op, out), tensoriter.Disjoint(op, out, values), tensoriter.Disjoint(op, out, indices...))
 	}
-	return s.modified(out, self, fillable, shape.Preserve, func(to *tensor.Tensor) { s.put(to, given, values, accumulate) })
+	return s.modifyOutput(out, self, fillable, shape.Preserve, func(to *tensor.Tensor) { s.putValue(to, given, values, accumulate) })
 }
 
 // byDimension lists the index tensors of self's dimensions, each of which nil leaves alone.
@@ -509,7 +511,7 @@ func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]se
 			d++
 			continue
 		}
-		if err := byteMask(op, "tensor as an index", t); err != nil {
+		if err := warnByteMask(op, "tensor as an index", t); err != nil {
 			return nil, err
 		}
 		x := newSelector(t, d)
@@ -519,5 +521,5 @@ func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]se
 	if d > self.Dim() {
 		return nil, status.Indexf("%s: too many indices for tensor of dimension %d (got %d)", op, self.Dim(), d)
 	}
-	return selectors, reachable(op, self, selectors)
+	return selectors, checkIndexDevices(op, self, selectors)
 }

@@ -20,36 +20,36 @@ var (
 // longSum is the number of terms from which a float32 sum is computed in float64: at 2^24 ones a float32 sum stops growing.
 const longSum = 1 << 23
 
-// combine joins source, of self's dtype or of the dtype that its sums are computed in, into the indexed elements of self by k.
-func (a *indexed) combine(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) {
-	if join := a.combining(s, k, self, source); s.Err == nil {
+// combineSource combines source, of self's dtype or of the dtype that its sums are computed in, into the indexed elements of self by k.
+func (a *indexed) combineSource(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) {
+	if join := a.prepareCombine(s, k, self, source); s.Err == nil {
 		join()
 	}
 }
 
-// combining allocates all memory that combine needs and returns a function that does the rest.
-func (a *indexed) combining(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) (join func()) {
+// prepareCombine allocates all memory of combineSource and returns a function that does the rest.
+func (a *indexed) prepareCombine(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) (join func()) {
 	if s.Err != nil {
 		return nil
 	}
 	d := a.sumDType(k, self.DType())
 	switch {
 	case d == self.DType():
-		return a.combiningIn(s, k, self, source)
+		return a.prepareCombineSame(s, k, self, source)
 	case a.isSparse(self):
-		return a.combiningRows(s, k, self, source, d)
+		return a.prepareCombineRows(s, k, self, source, d)
 	}
-	return a.combiningAll(s, k, self, source, d)
+	return a.prepareCombineCopy(s, k, self, source, d)
 }
 
-// combiningIn is combining in the dtype of self.
-func (a *indexed) combiningIn(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) func() {
-	from := s.expand(source, a.sizes)
+// prepareCombineSame is prepareCombine in the dtype of self.
+func (a *indexed) prepareCombineSame(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) func() {
+	from := s.expandTo(source, a.sizes)
 	if s.Err != nil {
 		return nil
 	}
 	to := s.Track(self.View(s.Op, a.sizes, a.strides, self.Offset()))
-	return func() { a.run(s, k, [3]*tensor.Tensor{to, a.index, from}) }
+	return func() { a.runKernel(s, k, [3]*tensor.Tensor{to, a.index, from}) }
 }
 
 // sumDType returns the dtype in which k accumulates elements of d: 16-bit floats are summed and multiplied in float32 and rounded once.
@@ -59,7 +59,7 @@ func (a *indexed) sumDType(k *kernel.Kernel, d dtype.DType) dtype.DType {
 		return d
 	case d.IsReducedFloat():
 		return d.Compute()
-	case k == scatterMul || a.mostTerms() < longSum:
+	case k == scatterMul || a.countMaxTerms() < longSum:
 		return d
 	case d == dtype.Float32:
 		return dtype.Float64
@@ -69,8 +69,8 @@ func (a *indexed) sumDType(k *kernel.Kernel, d dtype.DType) dtype.DType {
 	return d
 }
 
-// mostTerms returns the largest number of source elements that one element of the indexed tensor can receive.
-func (a *indexed) mostTerms() int64 {
+// countMaxTerms returns the largest number of source elements that one element of the indexed tensor can receive.
+func (a *indexed) countMaxTerms() int64 {
 	n := int64(1)
 	for i, size := range a.sizes {
 		if a.strides[i] == 0 {
@@ -99,20 +99,20 @@ func (a *indexed) isSparse(self *tensor.Tensor) bool {
 	return named*2 <= a.size || !shape.IsDense(self.Sizes(), self.Strides())
 }
 
-// combiningAll is combining in a copy of self in dtype d.
-func (a *indexed) combiningAll(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
+// prepareCombineCopy is prepareCombine in a copy of self in dtype d.
+func (a *indexed) prepareCombineCopy(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
 	wide := s.Track(tensor.EmptyStrided(s.Op, self.Sizes(), self.Strides(), d, self.Device()))
-	join := a.combiningIn(s, k, wide, s.converted(source, d))
+	join := a.prepareCombineSame(s, k, wide, s.convertTo(source, d))
 	return func() {
-		s.copy(wide, self)
+		s.copyTensor(wide, self)
 		join()
-		s.copy(self, wide)
+		s.copyTensor(self, wide)
 	}
 }
 
-// combiningRows is combining in a copy, in dtype d, of those elements of self that index names.
-func (a *indexed) combiningRows(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
-	positions, numbers := a.distinct(s)
+// prepareCombineRows is prepareCombine in a copy, in dtype d, of those elements of self that index selects.
+func (a *indexed) prepareCombineRows(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
+	positions, numbers := a.distinctPositions(s)
 	if s.Err != nil {
 		return nil
 	}
@@ -122,8 +122,8 @@ func (a *indexed) combiningRows(s *scope, k *kernel.Kernel, self, source *tensor
 			named.sizes, named.strides = append(named.sizes, a.sizes[i]), append(named.strides, a.strides[i])
 		}
 	}
-	named.index = s.along(positions, named.sizes, 0)
-	rows, wide := s.empty(self, self.DType(), named.sizes...), s.empty(self, d, named.sizes...)
+	named.index = s.viewAlong(positions, named.sizes, 0)
+	rows, wide := s.newEmpty(self, self.DType(), named.sizes...), s.newEmpty(self, d, named.sizes...)
 	if s.Err != nil {
 		return nil
 	}
@@ -134,19 +134,19 @@ func (a *indexed) combiningRows(s *scope, k *kernel.Kernel, self, source *tensor
 			d++
 		}
 	}
-	in, to := s.raw(self, named.sizes, named.strides), s.raw(rows, rows.Sizes(), rows.Strides())
-	join := b.combiningIn(s, k, wide, s.converted(source, d))
+	in, to := s.viewRaw(self, named.sizes, named.strides), s.viewRaw(rows, rows.Sizes(), rows.Strides())
+	join := b.prepareCombineSame(s, k, wide, s.convertTo(source, d))
 	return func() {
-		named.run(s, gatherKernel, [3]*tensor.Tensor{to, in, named.index})
-		s.copy(wide, rows)
+		named.runKernel(s, gatherKernel, [3]*tensor.Tensor{to, in, named.index})
+		s.copyTensor(wide, rows)
 		join()
-		s.copy(rows, wide)
-		named.run(s, putKernel, [3]*tensor.Tensor{in, named.index, to})
+		s.copyTensor(rows, wide)
+		named.runKernel(s, putKernel, [3]*tensor.Tensor{in, named.index, to})
 	}
 }
 
-// distinct returns the positions that index names, each once, and the number of each element of index among them, expanded as index is.
-func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
+// distinctPositions returns the positions in index, each once, and the number of each element of index among them, expanded as index is.
+func (a *indexed) distinctPositions(s *scope) (positions, numbers *tensor.Tensor) {
 	sizes := slices.Clone(a.index.Sizes())
 	for i, stride := range a.index.Strides() {
 		if stride == 0 {
@@ -154,7 +154,7 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 		}
 	}
 	// Index elements of any sign become positions, in memory that no other thread writes to.
-	zero := s.expand(s.single(dtype.IntScalar(0), dtype.Int64, a.index.Device()), sizes)
+	zero := s.expandTo(s.newScalarTensor(dtype.IntScalar(0), dtype.Int64, a.index.Device()), sizes)
 	named := s.Track(tensor.Empty(s.Op, sizes, dtype.Int64, a.index.Device()))
 	if s.Err != nil {
 		return nil, nil
@@ -166,8 +166,8 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
 	}
-	numbers = s.empty(named, dtype.Int64, sizes...)
-	column := s.reshape(named, named.Numel(), 1)
+	numbers = s.newEmpty(named, dtype.Int64, sizes...)
+	column := s.reshapeTo(named, named.Numel(), 1)
 	if s.Err != nil {
 		return nil, nil
 	}
@@ -177,10 +177,10 @@ func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
 	}
-	return s.reshape(positions, positions.Numel()), s.expand(numbers, a.sizes)
+	return s.reshapeTo(positions, positions.Numel()), s.expandTo(numbers, a.sizes)
 }
 
-// converted returns t in dtype d.
-func (s *scope) converted(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, d) })
+// convertTo returns t in dtype d.
+func (s *scope) convertTo(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return convertDType(s.Op, t, d) })
 }

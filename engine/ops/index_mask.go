@@ -18,7 +18,7 @@ func (s *scope) flatNonzero(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	mask := s.cast(t, dtype.Bool)
+	mask := s.castRowMajor(t, dtype.Bool)
 	if s.Err != nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (s *scope) nonzeroColumns(t *tensor.Tensor) []*tensor.Tensor {
 	}
 	columns := make([]*tensor.Tensor, t.Dim())
 	for d := range columns {
-		if columns[d] = s.empty(flat, dtype.Int64, flat.Sizes()...); s.Err != nil {
+		if columns[d] = s.newEmpty(flat, dtype.Int64, flat.Sizes()...); s.Err != nil {
 			return nil
 		}
 	}
@@ -56,14 +56,14 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	} else if rows = s.Track(tensor.EmptyStrided(s.Op, sizes, strides, dtype.Int64, self.Device())); s.Err == nil {
 		s.Err = backend.On(flat).Unravel(s.Op, backend.Coordinates{Numbers: flat, Sizes: self.Sizes(), To: rows})
 	}
-	return s.result(out, rows, self)
+	return s.writeResult(out, rows, self)
 }
 
 // NonzeroNumpy lists the positions of the elements that are not zero, a tensor for each dimension.
 func NonzeroNumpy(self *tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := newScope("nonzero")
 	defer s.Close()
-	places := s.vector(self)
+	places := s.viewVector(self)
 	return s.ReturnAll(s.nonzeroColumns(places))
 }
 
@@ -80,8 +80,8 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	s := newScope(op)
 	defer s.Close()
 	order := shape.Permutation(indices.Sizes(), indices.Strides())
-	turned := s.permute(indices, order...)
-	flat := s.contiguousCopy(turned, dtype.Int64)
+	turned := s.permuteDims(indices, order...)
+	flat := s.copyContiguous(turned, dtype.Int64)
 	s.Do(func() error {
 		return backend.On(flat).CheckBounds(op, backend.Bounds{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
 			return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
@@ -91,8 +91,8 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 		return nil, s.Err
 	}
 	// As in PyTorch, the coordinates of one index are adjacent, and the indices keep their layout.
-	all := s.empty(indices, dtype.Int64, append(slices.Clone(turned.Sizes()), int64(len(sizes)))...)
-	rows := s.reshape(all, indices.Numel(), int64(len(sizes)))
+	all := s.newEmpty(indices, dtype.Int64, append(slices.Clone(turned.Sizes()), int64(len(sizes)))...)
+	rows := s.reshapeTo(all, indices.Numel(), int64(len(sizes)))
 	s.Do(func() error {
 		return backend.On(flat).Unravel(op, backend.Coordinates{Numbers: flat, Sizes: sizes, To: rows})
 	})
@@ -103,7 +103,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	for at, d := range append(order, len(order)) {
 		back[d] = at
 	}
-	all = s.permute(all, back...)
+	all = s.permuteDims(all, back...)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -115,14 +115,15 @@ func (s *scope) selectByMask(self, mask *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	set, from := s.cast(mask, dtype.Bool), s.cast(self, self.DType())
+	set, from := s.castRowMajor(mask, dtype.Bool), s.castRowMajor(self, self.DType())
 	if s.Err != nil {
 		return nil
 	}
 	return s.Track(backend.On(from, set).Select(s.Op, backend.Selection{Mask: set, From: from}))
 }
 
-func wantBool(op string, mask *tensor.Tensor) error {
+// requireBool returns an error for masks of other dtypes than bool.
+func requireBool(op string, mask *tensor.Tensor) error {
 	if mask.DType() != dtype.Bool {
 		return status.Runtimef("%s: only supports boolean masks, but got mask with dtype %v", op, mask.DType())
 	}
@@ -133,12 +134,12 @@ func wantBool(op string, mask *tensor.Tensor) error {
 func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_select"
 	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
-	if err = cmp.Or(oneDevice(op, self, mask), wantBool(op, mask), err); err != nil {
+	if err = cmp.Or(checkSameDevice(op, self, mask), requireBool(op, mask), err); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
 	defer s.Close()
-	return s.result(out, s.selectByMask(s.expand(self, sizes), s.expand(mask, sizes)), self, mask)
+	return s.writeResult(out, s.selectByMask(s.expandTo(self, sizes), s.expandTo(mask, sizes)), self, mask)
 }
 
 // fillByMask writes the single element of value where mask, which broadcasts to self, is set.
@@ -146,23 +147,23 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 	if s.Err != nil || self.Numel() == 0 || !backend.Known(self) {
 		return
 	}
-	to := s.raw(self, self.Sizes(), self.Strides())
+	to := s.viewRaw(self, self.Sizes(), self.Strides())
 	if s.Err != nil {
 		return
 	}
 	var p backend.Params
 	if value.DType() != self.DType() {
-		p.Set(0, self.DType(), s.item(value))
+		p.Set(0, self.DType(), s.readItem(value))
 	} else if bytes, err := backend.On(value).Read(s.Op, value); err == nil {
 		copy(p[:], bytes) // bit for bit
 	} else {
 		s.Err = err
 	}
-	s.Do(func() error { return elementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask) })
+	s.Do(func() error { return runElementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask) })
 }
 
-// expanded warns about an output with overlapping elements, of which only some are to be filled.
-func expanded(op string, out *tensor.Tensor) error {
+// warnExpanded warns about an output with overlapping elements, of which only some are to be filled.
+func warnExpanded(op string, out *tensor.Tensor) error {
 	if !tensoriter.SelfOverlaps(out) {
 		return nil
 	}
@@ -172,13 +173,13 @@ func expanded(op string, out *tensor.Tensor) error {
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.
 func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_fill"
-	if err := cmp.Or(joins(op, self, mask), wantBool(op, mask)); err != nil {
+	if err := cmp.Or(checkDevice(op, self, mask), requireBool(op, mask)); err != nil {
 		return nil, err
 	}
 	if value.Dim() != 0 {
 		return nil, status.Runtimef("%s: only supports a 0-dimensional value tensor, but got tensor with %d dimension(s)", op, value.Dim())
 	}
-	v, err := filler(op, self, value)
+	v, err := fillValue(op, self, value)
 	if err = cmp.Or(err, checkFits(op, v, self.DType())); err != nil {
 		return nil, err
 	}
@@ -189,24 +190,24 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
 	if out == nil {
-		to := s.contiguousCopy(s.expand(self, sizes), self.DType())
+		to := s.copyContiguous(s.expandTo(self, sizes), self.DType())
 		s.fillByMask(to, mask, value)
 		return s.Return(to)
 	}
 	if s.Err = cmp.Or(tensoriter.Fits(op, self, sizes), tensoriter.Fillable(op, out)); s.Err == nil {
-		s.Err = expanded(op, out)
+		s.Err = warnExpanded(op, out)
 	}
 	if s.Err == nil && !tensoriter.SameView(mask, out) {
 		s.Err = tensoriter.Disjoint(op, out, mask)
 	}
 	s.fillByMask(out, mask, value)
-	return s.in(out)
+	return s.returnOut(out)
 }
 
 // MaskedScatter writes the elements of source, one after another, where mask is set.
 func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_scatter"
-	if err := cmp.Or(oneDevice(op, self, mask, source), wantBool(op, mask)); err != nil {
+	if err := cmp.Or(checkSameDevice(op, self, mask, source), requireBool(op, mask)); err != nil {
 		return nil, err
 	}
 	if self.DType() != source.DType() {
@@ -220,12 +221,12 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 	defer s.Close()
 	base := self
 	if out == nil {
-		base = s.expand(self, sizes)
+		base = s.expandTo(self, sizes)
 	} else {
 		s.Err = tensoriter.Fits(op, self, sizes)
 	}
-	return s.modified(out, base, tensoriter.Writable, shape.Contiguous, func(to *tensor.Tensor) {
-		s.scatterByMask(to, s.expand(mask, sizes), source, func(set int64) error {
+	return s.modifyOutput(out, base, tensoriter.Writable, shape.Contiguous, func(to *tensor.Tensor) {
+		s.scatterByMask(to, s.expandTo(mask, sizes), source, func(set int64) error {
 			if set > source.Numel() {
 				return status.Runtimef("%s: expected mask to select at most the %d elements of source, but it selects %d", op, source.Numel(), set)
 			}
@@ -240,18 +241,18 @@ func (s *scope) scatterByMask(to, mask, source *tensor.Tensor, fits func(set int
 	if s.Err != nil {
 		return
 	}
-	set, values := s.cast(mask, dtype.Bool), s.cast(source, source.DType())
+	set, values := s.castRowMajor(mask, dtype.Bool), s.castRowMajor(source, source.DType())
 	if s.Err != nil {
 		return
 	}
-	work := s.cast(to, to.DType())
+	work := s.castRowMajor(to, to.DType())
 	if s.Err != nil {
 		return
 	}
-	if values = s.apartFrom(work, values); s.Err == nil {
+	if values = s.copyIfShared(work, values); s.Err == nil {
 		s.Err = backend.On(work).Place(s.Op, backend.Placement{To: work, Mask: set, Values: values, Fits: fits})
 	}
 	if work.Storage() != to.Storage() {
-		s.copy(to, work)
+		s.copyTensor(to, work)
 	}
 }

@@ -27,35 +27,35 @@ type indexed struct {
 	check          *backend.Bounds // bounds to check in index when it is used
 }
 
-// read fills out, of shape a.sizes, from self.
-func (a *indexed) read(s *scope, out, self *tensor.Tensor) {
+// readIndexed fills out, of shape a.sizes, from self.
+func (a *indexed) readIndexed(s *scope, out, self *tensor.Tensor) {
 	if s.Err != nil || out.Numel() == 0 {
 		return
 	}
-	from, to := s.raw(self, a.sizes, a.strides), s.raw(out, out.Sizes(), out.Strides())
-	a.run(s, gatherKernel, [3]*tensor.Tensor{to, from, a.index})
+	from, to := s.viewRaw(self, a.sizes, a.strides), s.viewRaw(out, out.Sizes(), out.Strides())
+	a.runKernel(s, gatherKernel, [3]*tensor.Tensor{to, from, a.index})
 }
 
-// write stores source, of self's dtype, at the indexed positions of self. The last of several writes to one position wins.
-func (a *indexed) write(s *scope, self, source *tensor.Tensor) {
-	from := s.expand(source, a.sizes)
+// writeIndexed stores source, of self's dtype, at the indexed positions of self. The last of several writes to one position wins.
+func (a *indexed) writeIndexed(s *scope, self, source *tensor.Tensor) {
+	from := s.expandTo(source, a.sizes)
 	if s.Err != nil {
 		return
 	}
-	raw, to := s.raw(from, from.Sizes(), from.Strides()), s.raw(self, a.sizes, a.strides)
-	a.run(s, putKernel, [3]*tensor.Tensor{to, a.index, raw})
+	raw, to := s.viewRaw(from, from.Sizes(), from.Strides()), s.viewRaw(self, a.sizes, a.strides)
+	a.runKernel(s, putKernel, [3]*tensor.Tensor{to, a.index, raw})
 }
 
-// run runs a kernel that a.index is an operand of, the output first.
-func (a *indexed) run(s *scope, k *kernel.Kernel, operands [3]*tensor.Tensor) {
+// runKernel runs a kernel with a.index as an operand, the output first.
+func (a *indexed) runKernel(s *scope, k *kernel.Kernel, operands [3]*tensor.Tensor) {
 	if s.Err == nil {
 		d := operands[0].DType()
 		s.Err = backend.On(operands[0]).Indexed(s.Op, backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check})
 	}
 }
 
-// placeAlong is indexed for an index that names positions of dimension d of self, its own sizes being those of the result.
-func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed {
+// newIndexedAlong returns an indexed for an index of positions along dimension d of self, whose sizes are those of the result.
+func newIndexedAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed {
 	a := &indexed{sizes: index.Sizes(), strides: slices.Clone(self.Strides()), step: 1, size: sizeAt(self, d), index: index}
 	if len(a.strides) > 0 {
 		a.step, a.strides[d] = a.strides[d], 0
@@ -63,29 +63,30 @@ func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed {
 	return a
 }
 
-// positions returns index as int64, with all values in [0, size), or in [-size, size) if wrap is set. outOfRange creates the error for other values.
-func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) *tensor.Tensor {
+// checkPositions returns index as int64, with all values in [0, size), or in [-size, size) if wrap is set. outOfRange creates the error
+// for other values.
+func (s *scope) checkPositions(index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	t := s.counted(index)
+	t := s.toInt64Index(index)
 	s.Do(func() error {
 		return backend.On(t).CheckBounds(s.Op, backend.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
 	})
 	return t
 }
 
-// counted returns an int64 form of an index. Numbers beyond that are the largest one, which is no position either.
-func (s *scope) counted(index *tensor.Tensor) *tensor.Tensor {
+// toInt64Index converts an index to int64. Larger numbers become the largest one, which is not a position either.
+func (s *scope) toInt64Index(index *tensor.Tensor) *tensor.Tensor {
 	if index.DType() == dtype.Uint64 {
 		most := s.Number(dtype.IntScalar(math.MaxInt64))
-		index = s.Step(func() (*tensor.Tensor, error) { return minimum.run(nil, nil, index, most) })
+		index = s.Step(func() (*tensor.Tensor, error) { return minimum.runKernel(nil, nil, index, most) })
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, index, dtype.Int64) })
+	return s.Step(func() (*tensor.Tensor, error) { return convertDType(s.Op, index, dtype.Int64) })
 }
 
-// numbersPlaces reports whether elements of a dtype number positions in every index: those of uint8 are a mask's.
-func numbersPlaces(d dtype.DType) bool {
+// isIndexDType reports whether elements of a dtype are positions in every index: uint8 elements are a mask's.
+func isIndexDType(d dtype.DType) bool {
 	return d == dtype.Int64 || d == dtype.Int32 || d == dtype.Uint16 || d == dtype.Uint32 || d == dtype.Uint64
 }
 
@@ -118,9 +119,9 @@ func sizeAt(t *tensor.Tensor, d int) int64 {
 	return t.Sizes()[d]
 }
 
-// wantIndex returns an error for index dtypes other than int64 and, where short is set, others that number positions.
-func wantIndex(op string, index *tensor.Tensor, short bool) error {
-	if d := index.DType(); d == dtype.Int64 || short && numbersPlaces(d) {
+// requireIndex returns an error for index dtypes other than int64 and, where short is set, other index dtypes.
+func requireIndex(op string, index *tensor.Tensor, short bool) error {
+	if d := index.DType(); d == dtype.Int64 || short && isIndexDType(d) {
 		return nil
 	}
 	if short {

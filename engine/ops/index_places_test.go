@@ -272,7 +272,7 @@ func TestIndexedReadsOfAnyLayout(t *testing.T) {
 				index := vectorOf(t, x.Sizes()[dim]-1, 0, 1, 1)
 				sizes := []int64{1, 1, 1}
 				sizes[dim] = 4
-				shaped, err := reshape("test", index, sizes)
+				shaped, err := reshapeTensor("test", index, sizes)
 				require.NoError(t, err)
 				full := slices.Clone(x.Sizes())
 				full[dim] = 4
@@ -307,18 +307,18 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 			memory := numbers(t, d, 9, 4)
 			x := part(t, memory, 3, 6, 1)
 			for _, sizes := range [][]int64{{2, 4}, {2, 1}} {
-				index, err := reshape("test", vectorOf(t, 1, bad), []int64{2, 1})
+				index, err := reshapeTensor("test", vectorOf(t, 1, bad), []int64{2, 1})
 				require.NoError(t, err)
 				wide, err := view.Expand("test", index, sizes)
 				require.NoError(t, err)
-				place := placeAlong(x, 0, wide)
+				place := newIndexedAlong(x, 0, wide)
 				source := numbers(t, d, sizes...)
 				out, err := tensor.Zeros("test", sizes, d, device.Host)
 				require.NoError(t, err)
 				for _, use := range []func(s *scope){
-					func(s *scope) { place.read(s, out, x) },
-					func(s *scope) { place.write(s, x, source) },
-					func(s *scope) { place.combine(s, scatterAdd, x, source) },
+					func(s *scope) { place.readIndexed(s, out, x) },
+					func(s *scope) { place.writeIndexed(s, x, source) },
+					func(s *scope) { place.combineSource(s, scatterAdd, x, source) },
 				} {
 					s := newScope("test")
 					use(s)

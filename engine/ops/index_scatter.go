@@ -32,13 +32,13 @@ type scattering struct {
 // newScattering checks the arguments of the scatter family. index has as many dimensions as self.
 func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *scattering {
 	s := &scattering{scope: scope{owner.Scope{Op: op}}}
-	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepare(self, dim, index, source)
+	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepareScatter(self, dim, index, source)
 	return s
 }
 
-func (s *scattering) prepare(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (err error) {
+func (s *scattering) prepareScatter(self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (err error) {
 	op := s.Op
-	if err := oneDevice(op, self, index, source); err != nil {
+	if err := checkSameDevice(op, self, index, source); err != nil {
 		return err
 	}
 	if s.d, err = shape.WrapDim(op, dim, self.Dim()); err != nil {
@@ -48,13 +48,13 @@ func (s *scattering) prepare(self *tensor.Tensor, dim int64, index, source *tens
 		return status.Runtimef("%s: expected self.dtype to be equal to src.dtype, but got %v and %v", op, self.DType(), source.DType())
 	}
 	if index.Numel() > 0 {
-		if err := cmp.Or(wantIndex(op, index, true), fitsBeside(op, self, index, s.d)); err != nil {
+		if err := cmp.Or(requireIndex(op, index, true), checkIndexSizes(op, self, index, s.d)); err != nil {
 			return err
 		}
 	}
-	flat := s.vector(index)
-	s.index = s.positions(flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))
-	s.source = s.vector(source)
+	flat := s.viewVector(index)
+	s.index = s.checkPositions(flat, sizeAt(self, s.d), false, runtimeError(op, s.d, sizeAt(self, s.d)))
+	s.source = s.viewVector(source)
 	if s.Err != nil || index.Numel() == 0 {
 		return s.Err
 	}
@@ -79,13 +79,13 @@ func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tenso
 
 func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) (err error) {
 	op := s.Op
-	if err := oneDevice(op, self, index, source); err != nil {
+	if err := checkSameDevice(op, self, index, source); err != nil {
 		return err
 	}
 	if s.d, err = shape.WrapDim(op, dim, self.Dim()); err != nil {
 		return err
 	}
-	if err := cmp.Or(vector(op, index), wantIndex(op, index, short)); err != nil {
+	if err := cmp.Or(checkVector(op, index), requireIndex(op, index, short)); err != nil {
 		return err
 	}
 	if source.DType() != self.DType() {
@@ -97,7 +97,7 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 	if self.Dim() == 0 && source.Dim() != 0 && op != "index_copy" {
 		return status.Runtimef("%s: self is 0-dimensional, so source must have one element, but source has shape %v", op, source.Sizes())
 	}
-	if s.source = s.vector(source); s.Err != nil {
+	if s.source = s.viewVector(source); s.Err != nil {
 		return s.Err
 	}
 	want := slices.Clone(self.Sizes())
@@ -113,108 +113,109 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 			}
 			return fail("%s: source has shape %v, but for self of shape %v and index of %d elements shape %v is expected", op, source.Sizes(), self.Sizes(), index.Numel(), want)
 		}
-		s.source = s.expand(s.source, want)
+		s.source = s.expandTo(s.source, want)
 	}
-	at := s.positions(index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d)))
-	s.index = s.along(at, want, s.d)
+	at := s.checkPositions(index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d)))
+	s.index = s.viewAlong(at, want, s.d)
 	return s.Err
 }
 
-// writable returns an error if out cannot be written in place or overlaps the index or the source.
-func (s *scattering) writable(op string, out *tensor.Tensor) error {
+// checkOutput returns an error if out cannot be written in place or overlaps the index or the source.
+func (s *scattering) checkOutput(op string, out *tensor.Tensor) error {
 	return cmp.Or(tensoriter.Writable(op, out), tensoriter.Disjoint(op, out, s.given...))
 }
 
-// into returns the tensor to write to, with at least one dimension, and a source that shares no memory with it; nil when there is nothing to do.
-func (s *scattering) into(to *tensor.Tensor) *tensor.Tensor {
+// prepareTarget returns the tensor to write to, with at least one dimension, and makes source and index share no memory with it; nil when
+// there is nothing to do.
+func (s *scattering) prepareTarget(to *tensor.Tensor) *tensor.Tensor {
 	if s.index.Numel() == 0 {
 		return nil
 	}
-	s.source, s.index = s.apartFrom(to, s.source), s.apartFrom(to, s.index)
-	return s.vector(to)
+	s.source, s.index = s.copyIfShared(to, s.source), s.copyIfShared(to, s.index)
+	return s.viewVector(to)
 }
 
-func (s *scattering) write(to *tensor.Tensor) {
-	if work := s.into(to); work != nil {
-		placeAlong(work, s.d, s.index).write(&s.scope, work, s.source)
+func (s *scattering) writeSource(to *tensor.Tensor) {
+	if work := s.prepareTarget(to); work != nil {
+		newIndexedAlong(work, s.d, s.index).writeIndexed(&s.scope, work, s.source)
 	}
 }
 
-// reduce combines by a named operation: sum, prod, mean, amax, amin.
-func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
+// reduceSource combines by a named operation: sum, prod, mean, amax, amin.
+func (s *scattering) reduceSource(to *tensor.Tensor, name string, includeSelf bool) {
 	k := map[string]*kernel.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
 	if !k.Has(to.DType()) {
 		s.Err = status.NotImplementedf("%s: %s is not implemented for dtype %v", s.Op, name, to.DType())
 		return
 	}
-	work := s.into(to)
+	work := s.prepareTarget(to)
 	if work == nil {
 		return
 	}
 	// Reductions of several steps use a temporary on devices, where any launch may fail.
 	steps := (name == "mean" || !includeSelf) && work.Device().Type != device.CPU
-	if d := s.accumulates(k, name, work); d != work.DType() || steps {
-		wide := s.Track(cloned(s.Op, work, d, work.Device(), shape.Preserve))
-		s.source = s.Track(converted(s.Op, s.source, d))
-		s.join(k, wide, name, includeSelf)
-		s.copy(work, wide)
+	if d := s.accumulationDType(k, name, work); d != work.DType() || steps {
+		wide := s.Track(cloneTensor(s.Op, work, d, work.Device(), shape.Preserve))
+		s.source = s.Track(convertDType(s.Op, s.source, d))
+		s.joinSource(k, wide, name, includeSelf)
+		s.copyTensor(work, wide)
 		return
 	}
-	s.join(k, work, name, includeSelf)
+	s.joinSource(k, work, name, includeSelf)
 }
 
-// accumulates returns the dtype of the copy of work that a reduction is computed in, that of work where it needs none: the sum for a mean is rounded
-// with it, and that of integers must not wrap. A copy of work for sums takes no more memory than its elements.
-func (s *scattering) accumulates(k *kernel.Kernel, name string, work *tensor.Tensor) dtype.DType {
+// accumulationDType returns the dtype of the copy of work that a reduction is computed in, or the dtype of work if it needs no copy: the
+// sum for a mean is rounded with it, and that of integers must not wrap. A copy of work for sums takes no more memory than its elements.
+func (s *scattering) accumulationDType(k *kernel.Kernel, name string, work *tensor.Tensor) dtype.DType {
 	d := work.DType()
 	if name == "mean" && d.IsIntegral() && d != dtype.Uint64 {
 		return dtype.Int64
 	}
-	place := placeAlong(work, s.d, s.index)
+	place := newIndexedAlong(work, s.d, s.index)
 	if name == "mean" || !shape.IsDense(work.Sizes(), work.Strides()) && !place.isSparse(work) {
 		return place.sumDType(k, d)
 	}
 	return d
 }
 
-// join combines the source into work. Everything that can fail comes first: on an error, work is unchanged.
-func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, includeSelf bool) {
+// joinSource combines the source into work. Everything that can fail comes first: on an error, work is unchanged.
+func (s *scattering) joinSource(k *kernel.Kernel, work *tensor.Tensor, name string, includeSelf bool) {
 	var counts *tensor.Tensor
 	if name == "mean" {
-		counts = s.counts(work, includeSelf)
+		counts = s.countTerms(work, includeSelf)
 	}
 	if s.Err != nil {
 		return
 	}
-	place := placeAlong(work, s.d, s.index)
-	join := place.combining(&s.scope, k, work, s.source)
+	place := newIndexedAlong(work, s.d, s.index)
+	join := place.prepareCombine(&s.scope, k, work, s.source)
 	if !includeSelf {
 		d := work.DType()
-		place.write(&s.scope, work, s.single(identity(name, d), d, work.Device()))
+		place.writeIndexed(&s.scope, work, s.newScalarTensor(identityOf(name, d), d, work.Device()))
 	}
 	if s.Err == nil {
 		join()
 	}
 	if s.Err == nil && counts != nil { // sums become means, rounded down for integers
-		s.Err = elementwise(s.Op, divideByCount, work.DType().Compute(), nil, work, work, counts)
+		s.Err = runElementwise(s.Op, divideByCount, work.DType().Compute(), nil, work, work, counts)
 	}
 }
 
-// counts returns how many elements are summed at each place of work.
-func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tensor {
+// countTerms returns the number of elements that are summed at each position of work.
+func (s *scattering) countTerms(work *tensor.Tensor, includeSelf bool) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	counts := s.Track(filled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
-	one := s.single(dtype.IntScalar(1), dtype.Int64, work.Device())
+	counts := s.Track(newFilled(s.Op, nil, work.Sizes(), dtype.BoolScalar(includeSelf), dtype.Int64, dtype.Int64, tensor.NoLayout, work.Device()))
+	one := s.newScalarTensor(dtype.IntScalar(1), dtype.Int64, work.Device())
 	if s.Err == nil {
-		placeAlong(counts, s.d, s.index).combine(&s.scope, scatterAdd, counts, one)
+		newIndexedAlong(counts, s.d, s.index).combineSource(&s.scope, scatterAdd, counts, one)
 	}
 	return counts
 }
 
-// identity returns the value that a reduction starts from.
-func identity(name string, d dtype.DType) dtype.Scalar {
+// identityOf returns the initial value of a reduction.
+func identityOf(name string, d dtype.DType) dtype.Scalar {
 	lo, hi := d.IntegerRange()
 	switch {
 	case name == "prod":
@@ -235,29 +236,29 @@ func identity(name string, d dtype.DType) dtype.Scalar {
 func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScattering("scatter", self, dim, index, source)
 	defer s.Close()
-	return s.modified(out, self, s.writable, shape.Contiguous, s.write)
+	return s.modifyOutput(out, self, s.checkOutput, shape.Contiguous, s.writeSource)
 }
 
-// withNumber runs scatter with a number for a source.
-func withNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+// scatterNumber runs scatter with a number as the source.
+func scatterNumber(op string, self, index *tensor.Tensor, value dtype.Scalar, run func(source *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if err := checkFits(op, value, self.DType()); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
 	defer s.Close()
-	source := s.expand(s.single(value, self.DType(), self.Device()), index.Sizes())
+	source := s.expandTo(s.newScalarTensor(value, self.DType(), self.Device()), index.Sizes())
 	return s.Last(func() (*tensor.Tensor, error) { return run(source) })
 }
 
 // ScatterValue writes one number to the positions that index names along dim.
 func ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar) (*tensor.Tensor, error) {
-	return withNumber("scatter", self, index, value, func(source *tensor.Tensor) (*tensor.Tensor, error) {
+	return scatterNumber("scatter", self, index, value, func(source *tensor.Tensor) (*tensor.Tensor, error) {
 		return Scatter(out, self, dim, index, source)
 	})
 }
 
-// oneOf returns an error for names of reductions that an operator does not have.
-func oneOf(op, name string, names ...string) error {
+// checkReduction returns an error for names of reductions that an operator does not support.
+func checkReduction(op, name string, names ...string) error {
 	if !slices.Contains(names, name) {
 		return status.Runtimef("%s: reduce argument must be one of %v, but got %q", op, names, name)
 	}
@@ -266,7 +267,7 @@ func oneOf(op, name string, names ...string) error {
 
 // ScatterReduceSource adds or multiplies source into the positions that index names.
 func ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (*tensor.Tensor, error) {
-	if err := oneOf("scatter", reduce, "add", "multiply"); err != nil {
+	if err := checkReduction("scatter", reduce, "add", "multiply"); err != nil {
 		return nil, err
 	}
 	return scatterReduce("scatter", out, self, dim, index, source, map[string]string{"add": "sum", "multiply": "prod"}[reduce], true)
@@ -274,7 +275,7 @@ func ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *ten
 
 // ScatterReduceValue adds or multiplies one number into the positions that index names.
 func ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, value dtype.Scalar, reduce string) (*tensor.Tensor, error) {
-	return withNumber("scatter", self, index, value, func(source *tensor.Tensor) (*tensor.Tensor, error) {
+	return scatterNumber("scatter", self, index, value, func(source *tensor.Tensor) (*tensor.Tensor, error) {
 		return ScatterReduceSource(out, self, dim, index, source, reduce)
 	})
 }
@@ -286,7 +287,7 @@ func ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tenso
 
 // ScatterReduce combines source with the positions that index names along dim.
 func ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
-	if err := oneOf("scatter_reduce", reduce, "sum", "prod", "mean", "amax", "amin"); err != nil {
+	if err := checkReduction("scatter_reduce", reduce, "sum", "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
 	return scatterReduce("scatter_reduce", out, self, dim, index, source, reduce, includeSelf)
@@ -295,15 +296,15 @@ func ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Te
 func scatterReduce(op string, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
 	s := newScattering(op, self, dim, index, source)
 	defer s.Close()
-	return s.reduced(out, self, reduce, includeSelf)
+	return s.reduceTo(out, self, reduce, includeSelf)
 }
 
-// reduced returns self, in place or in another tensor, with the source combined into it.
-func (s *scattering) reduced(out, self *tensor.Tensor, name string, includeSelf bool) (*tensor.Tensor, error) {
+// reduceTo returns self, in place or in another tensor, with the source combined into it.
+func (s *scattering) reduceTo(out, self *tensor.Tensor, name string, includeSelf bool) (*tensor.Tensor, error) {
 	if s.Err == nil && name == "mean" && self.DType() == dtype.Bool {
 		s.Err = status.NotImplementedf("%s: mean is not implemented for dtype bool", s.Op)
 	}
-	return s.modified(out, self, s.writable, shape.Contiguous, func(to *tensor.Tensor) { s.reduce(to, name, includeSelf) })
+	return s.modifyOutput(out, self, s.checkOutput, shape.Contiguous, func(to *tensor.Tensor) { s.reduceSource(to, name, includeSelf) })
 }
 
 // IndexAdd adds alpha*source to positions of a dimension.
@@ -315,37 +316,37 @@ func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor,
 		// The product is not rounded to 16 bits, as the sum is.
 		d := self.DType().Compute()
 		if s.Err = checkFits(op, alpha, self.DType()); s.Err == nil {
-			s.source = s.Binary(Mul, s.converted(s.source, d), s.single(alpha, d, self.Device()))
+			s.source = s.Binary(Mul, s.convertTo(s.source, d), s.newScalarTensor(alpha, d, self.Device()))
 		}
 	}
-	return s.reduced(out, self, "sum", true)
+	return s.reduceTo(out, self, "sum", true)
 }
 
 // IndexCopy writes source to positions of a dimension.
 func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newIndexing("index_copy", self, dim, index, source, false)
 	defer s.Close()
-	return s.modified(out, self, s.writable, shape.Contiguous, s.write)
+	return s.modifyOutput(out, self, s.checkOutput, shape.Contiguous, s.writeSource)
 }
 
 // IndexReduce combines source with positions of a dimension.
 func IndexReduce(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error) {
-	if err := oneOf("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
+	if err := checkReduction("index_reduce", reduce, "prod", "mean", "amax", "amin"); err != nil {
 		return nil, err
 	}
 	s := newIndexing("index_reduce", self, dim, index, source, true)
 	defer s.Close()
-	return s.reduced(out, self, reduce, includeSelf)
+	return s.reduceTo(out, self, reduce, includeSelf)
 }
 
 // IndexFill writes one value to positions of a dimension.
 func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "index_fill"
-	if err := oneDevice(op, self, index); err != nil {
+	if err := checkSameDevice(op, self, index); err != nil {
 		return nil, err
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err = cmp.Or(err, vector(op, index)); err != nil {
+	if err = cmp.Or(err, checkVector(op, index)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -356,7 +357,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	case value.DType().IsComplex() && !self.DType().IsComplex():
 		return nil, status.Runtimef("%s: converting a complex value to non-complex type %v is not supported", op, self.DType())
 	}
-	number, err := filler(op, self, value)
+	number, err := fillValue(op, self, value)
 	if err != nil {
 		return nil, err
 	}
@@ -368,24 +369,24 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	size := sizeAt(self, d)
 	s := newScope(op)
 	defer s.Close()
-	at := s.positions(index, size, true, indexError(op, d, size))
+	at := s.checkPositions(index, size, true, indexError(op, d, size))
 	if s.Err == nil && out != nil && index.Numel() > 0 {
 		if s.Err = cmp.Or(tensoriter.Fillable(op, out), tensoriter.Disjoint(op, out, index)); s.Err == nil {
-			s.Err = expanded(op, out)
+			s.Err = warnExpanded(op, out)
 		}
 	}
-	return s.modified(out, self, tensoriter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
+	return s.modifyOutput(out, self, tensoriter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
 		if index.Numel() == 0 || to.Numel() == 0 {
 			return
 		}
-		work, one := s.vector(to), s.single(number, self.DType(), self.Device())
+		work, one := s.viewVector(to), s.newScalarTensor(number, self.DType(), self.Device())
 		if s.Err != nil {
 			return
 		}
 		sizes := slices.Clone(work.Sizes())
 		sizes[d] = index.Numel()
-		if full := s.along(s.apartFrom(to, at), sizes, d); s.Err == nil {
-			placeAlong(work, d, full).write(s, work, one)
+		if full := s.viewAlong(s.copyIfShared(to, at), sizes, d); s.Err == nil {
+			newIndexedAlong(work, d, full).writeIndexed(s, work, one)
 		}
 	})
 }
@@ -393,7 +394,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 // Put writes source to the elements that index names by their row-major numbers.
 func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tensor, error) {
 	const op = "put"
-	if err := cmp.Or(oneDevice(op, self, index, source), wantIndex(op, index, false)); err != nil {
+	if err := cmp.Or(checkSameDevice(op, self, index, source), requireIndex(op, index, false)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -406,30 +407,30 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	}
 	s := newScope(op)
 	defer s.Close()
-	at := s.positions(s.cast(index, index.DType()), self.Numel(), true, elementError(op, self))
+	at := s.checkPositions(s.castRowMajor(index, index.DType()), self.Numel(), true, elementError(op, self))
 	writable := func(op string, out *tensor.Tensor) error {
 		return cmp.Or(tensoriter.Writable(op, out), tensoriter.Disjoint(op, out, index, source))
 	}
-	return s.modified(out, self, writable, shape.Preserve, func(to *tensor.Tensor) {
+	return s.modifyOutput(out, self, writable, shape.Preserve, func(to *tensor.Tensor) {
 		if index.Numel() == 0 {
 			return
 		}
 		// Of several writes to a place, the last in row-major order of the index stays.
-		values := s.apartFrom(to, s.reshape(source, at.Sizes()...))
-		place, work := s.apartFrom(to, at), s.cast(to, to.DType())
+		values := s.copyIfShared(to, s.reshapeTo(source, at.Sizes()...))
+		place, work := s.copyIfShared(to, at), s.castRowMajor(to, to.DType())
 		if s.Err != nil {
 			return
 		}
-		line := s.reshape(work, work.Numel())
+		line := s.reshapeTo(work, work.Numel())
 		switch {
 		case s.Err != nil:
 		case accumulate:
-			flattened(line, place).combine(s, scatterAdd, line, values)
+			newFlatIndexed(line, place).combineSource(s, scatterAdd, line, values)
 		default:
-			flattened(line, place).write(s, line, values)
+			newFlatIndexed(line, place).writeIndexed(s, line, values)
 		}
 		if work.Storage() != to.Storage() {
-			s.copy(to, work)
+			s.copyTensor(to, work)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// fitsBeside returns an error for an index that is longer than self anywhere but in dimension d, along which it names positions.
-func fitsBeside(op string, self, index *tensor.Tensor, d int) error {
+// checkIndexSizes returns an error for an index that is longer than self in a dimension other than d, along which it contains positions.
+func checkIndexSizes(op string, self, index *tensor.Tensor, d int) error {
 	if max(self.Dim(), 1) != max(index.Dim(), 1) {
 		return status.Runtimef("%s: index tensor must have the same number of dimensions as input tensor, got %d and %d", op, index.Dim(), self.Dim())
 	}
@@ -27,17 +27,17 @@ func fitsBeside(op string, self, index *tensor.Tensor, d int) error {
 // Gather returns, for every position of index, the element of self at that position, with the coordinate in dimension dim replaced by the value of
 // index.
 func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (*tensor.Tensor, error) {
-	return gather("gather", out, self, dim, index, false)
+	return gatherAlong("gather", out, self, dim, index, false)
 }
 
-// gather is Gather for other operators. With wrap, negative positions count from the end.
-func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (*tensor.Tensor, error) {
+// gatherAlong is Gather for other operators. With wrap, negative positions count from the end.
+func gatherAlong(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (*tensor.Tensor, error) {
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err = cmp.Or(oneDevice(op, self, index), err); err != nil {
+	if err = cmp.Or(checkSameDevice(op, self, index), err); err != nil {
 		return nil, err
 	}
 	if index.Numel() > 0 {
-		if err := cmp.Or(wantIndex(op, index, true), fitsBeside(op, self, index, d)); err != nil {
+		if err := cmp.Or(requireIndex(op, index, true), checkIndexSizes(op, self, index, d)); err != nil {
 			return nil, err
 		}
 	}
@@ -48,16 +48,17 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	var check *backend.Bounds
 	// A fresh result may be written to before all of the index has been seen, where it takes no more memory than the index does.
 	if out == nil && self.Numel() > 0 && shape.IsDense(index.Sizes(), index.Strides()) {
-		at = s.counted(index)
+		at = s.toInt64Index(index)
 		check = &backend.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
 	} else {
-		at = s.positions(index, size, wrap, refusal)
+		at = s.checkPositions(index, size, wrap, refusal)
 	}
-	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
+	return s.readInto(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
 }
 
-// read returns the result of fill, which reads from self, in a tensor of the given sizes: out, if it does not overlap self and index, or a new one.
-func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(to *tensor.Tensor)) (*tensor.Tensor, error) {
+// readInto returns the result of fill, which reads from self, in a tensor of the given sizes: out, if it does not overlap self and index,
+// or a new one.
+func (s *scope) readInto(out, self, index *tensor.Tensor, sizes []int64, fill func(to *tensor.Tensor)) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -75,21 +76,21 @@ func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, 
 	}
 	if self.Dim() == 1 && index.Dim() != 1 { // which has no dimensions
 		one := &indexed{step: self.Strides()[0], size: self.Sizes()[0], index: index, check: check}
-		one.read(s, to, self)
+		one.readIndexed(s, to, self)
 		return
 	}
 	if self.Dim() != index.Dim() { // self has none, the index a single one
-		self = s.vector(self)
+		self = s.viewVector(self)
 	}
 	if s.Err == nil {
-		at := placeAlong(self, d, index)
+		at := newIndexedAlong(self, d, index)
 		at.check = check
-		at.read(s, to, self)
+		at.readIndexed(s, to, self)
 	}
 }
 
-// vector returns an error for an index of more than one dimension.
-func vector(op string, index *tensor.Tensor) error {
+// checkVector returns an error for an index of more than one dimension.
+func checkVector(op string, index *tensor.Tensor) error {
 	if index.Dim() > 1 {
 		return status.Indexf("%s: index is supposed to be a vector (0 or 1 dimensions), but got shape %v", op, index.Sizes())
 	}
@@ -99,11 +100,11 @@ func vector(op string, index *tensor.Tensor) error {
 // IndexSelect picks positions of a dimension.
 func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "index_select"
-	if err := oneDevice(op, self, index); err != nil {
+	if err := checkSameDevice(op, self, index); err != nil {
 		return nil, err
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
-	if err = cmp.Or(err, vector(op, index), wantIndex(op, index, true)); err != nil {
+	if err = cmp.Or(err, checkVector(op, index), requireIndex(op, index, true)); err != nil {
 		return nil, err
 	}
 	sizes := slices.Clone(self.Sizes())
@@ -114,14 +115,14 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 	}
 	s := newScope(op)
 	defer s.Close()
-	full := s.along(s.positions(index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d))), sizes, d)
-	return s.read(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full, nil) })
+	full := s.viewAlong(s.checkPositions(index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d))), sizes, d)
+	return s.readInto(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full, nil) })
 }
 
 // Take reads elements by their row-major numbers.
 func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "take"
-	if err := cmp.Or(oneDevice(op, self, index), wantIndex(op, index, false)); err != nil {
+	if err := cmp.Or(checkSameDevice(op, self, index), requireIndex(op, index, false)); err != nil {
 		return nil, err
 	}
 	if self.Numel() == 0 && index.Numel() > 0 {
@@ -129,27 +130,27 @@ func Take(out, self, index *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := newScope(op)
 	defer s.Close()
-	at := s.positions(index, self.Numel(), true, elementError(op, self))
-	flat := s.reshape(self, self.Numel())
-	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { flattened(flat, at).read(s, to, flat) })
+	at := s.checkPositions(index, self.Numel(), true, elementError(op, self))
+	flat := s.reshapeTo(self, self.Numel())
+	return s.readInto(out, self, index, index.Sizes(), func(to *tensor.Tensor) { newFlatIndexed(flat, at).readIndexed(s, to, flat) })
 }
 
-// flattened is indexed for an index of any shape into a one-dimensional tensor.
-func flattened(self, index *tensor.Tensor) *indexed {
+// newFlatIndexed returns an indexed for an index of any shape into a one-dimensional tensor.
+func newFlatIndexed(self, index *tensor.Tensor) *indexed {
 	return &indexed{sizes: index.Sizes(), strides: make([]int64, index.Dim()), step: self.Strides()[0], size: self.Numel(), index: index}
 }
 
 // TakeAlongDim gathers along a dimension with broadcasting; without a dimension from the flattened tensor.
 func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, error) {
 	const op = "take_along_dim"
-	if err := cmp.Or(oneDevice(op, self, indices), wantIndex(op, indices, false)); err != nil {
+	if err := cmp.Or(checkSameDevice(op, self, indices), requireIndex(op, indices, false)); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
 	defer s.Close()
 	if dim.IsNone() {
-		flat, index := s.reshape(self, self.Numel()), s.reshape(indices, indices.Numel())
-		return s.Last(func() (*tensor.Tensor, error) { return gather(op, out, flat, 0, index, true) })
+		flat, index := s.reshapeTo(self, self.Numel()), s.reshapeTo(indices, indices.Numel())
+		return s.Last(func() (*tensor.Tensor, error) { return gatherAlong(op, out, flat, 0, index, true) })
 	}
 	if self.Dim() != indices.Dim() {
 		return nil, status.Runtimef("%s: input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", op, self.Dim(), indices.Dim())
@@ -168,8 +169,8 @@ func TakeAlongDim(out, self, indices *tensor.Tensor, dim Int) (*tensor.Tensor, e
 		return nil, err
 	}
 	common[d] = self.Sizes()[d]
-	from := s.expand(self, common)
+	from := s.expandTo(self, common)
 	common[d] = indices.Sizes()[d]
-	index := s.expand(indices, common)
-	return s.Last(func() (*tensor.Tensor, error) { return gather(op, out, from, int64(d), index, true) })
+	index := s.expandTo(indices, common)
+	return s.Last(func() (*tensor.Tensor, error) { return gatherAlong(op, out, from, int64(d), index, true) })
 }

@@ -36,7 +36,7 @@ func vectorOf(t *testing.T, values ...int64) *tensor.Tensor {
 // valuesOf lists a tensor's elements in row-major order, as float64.
 func valuesOf(t *testing.T, x *tensor.Tensor) []float64 {
 	t.Helper()
-	flat, err := cloned("test", x, dtype.Float64, x.Device(), shape.Contiguous)
+	flat, err := cloneTensor("test", x, dtype.Float64, x.Device(), shape.Contiguous)
 	require.NoError(t, err)
 	defer flat.Release()
 	out := make([]float64, flat.Numel())
@@ -118,7 +118,7 @@ func TestMasksReadAndWrite(t *testing.T) {
 	rest, err := Remainder(nil, x, limit)
 	require.NoError(t, err)
 	defer rest.Release()
-	mask, err := cloned("test", rest, dtype.Bool, device.Host, shape.Contiguous)
+	mask, err := cloneTensor("test", rest, dtype.Bool, device.Host, shape.Contiguous)
 	require.NoError(t, err)
 	defer mask.Release()
 	picked, err := MaskedSelect(nil, x, mask)

@@ -13,18 +13,18 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// skipped reports whether cat passes over a tensor: one-dimensional and empty, which fits any shape.
-func skipped(t *tensor.Tensor) bool { return t.Dim() == 1 && t.Numel() == 0 }
+// isSkipped reports whether cat skips a tensor: one-dimensional and empty, which fits any shape.
+func isSkipped(t *tensor.Tensor) bool { return t.Dim() == 1 && t.Numel() == 0 }
 
 // Cat joins tensors along a dimension; their other sizes are equal.
 func Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("cat: expected a non-empty list of Tensors")
 	}
-	return cat("cat", out, tensors, dim)
+	return concatTensors("cat", out, tensors, dim)
 }
 
-func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+func concatTensors(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
@@ -37,7 +37,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 		if t.Device() != tensors[0].Device() {
 			return nil, tensoriter.TwoDevices(op, tensors[0].Device(), t.Device())
 		}
-		if first == nil && !skipped(t) {
+		if first == nil && !isSkipped(t) {
 			first = t
 		}
 		r.Add(t.DType(), dtype.Dimensioned)
@@ -51,10 +51,10 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 		sizes = slices.Clone(first.Sizes())
 		sizes[d] = 0
 		for i, t := range tensors {
-			if skipped(t) {
+			if isSkipped(t) {
 				continue
 			}
-			if err := joinable(op, first, t, d, i); err != nil {
+			if err := checkJoinable(op, first, t, d, i); err != nil {
 				return nil, err
 			}
 			if sizes[d], err = shape.Larger(op, sizes[d], 1, t.Sizes()[d]); err != nil {
@@ -63,18 +63,18 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 		}
 	}
 	if r.DType() == dtype.Unpromoted {
-		return nil, unpromoted(op, tensors...)
+		return nil, newPromotionError(op, tensors...)
 	}
 	to := tensoriter.Output{Op: op, Out: out, Sizes: sizes, DType: r.DType(), Device: tensors[0].Device()}
-	if err := joinedStrides(&to, tensors); err != nil {
+	if err := setJoinedStrides(&to, tensors); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
 	defer s.Close()
-	lines := shape.Product(sizes[:d]) == 1 && alike(tensors) && to.Strides == nil
+	lines := shape.Product(sizes[:d]) == 1 && haveSameLayout(tensors) && to.Strides == nil
 	if out != nil && !lines && !slices.Equal(out.Sizes(), sizes) { // preparations that can fail come before out is resized
-		made := s.Track(cat(op, nil, tensors, dim))
-		return s.Last(func() (*tensor.Tensor, error) { return deliver(to, made, tensors) })
+		made := s.Track(concatTensors(op, nil, tensors, dim))
+		return s.Last(func() (*tensor.Tensor, error) { return writeOutput(to, made, tensors) })
 	}
 	if err := to.Open(tensors...); err != nil {
 		return to.Done(err)
@@ -85,21 +85,21 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 	parts := make([]*tensor.Tensor, len(tensors)) // all of them before the first is written to
 	begin := int64(0)
 	for i, t := range tensors {
-		if !skipped(t) {
-			parts[i] = s.part(to.To, d, begin, t.Sizes()[d])
+		if !isSkipped(t) {
+			parts[i] = s.narrowRange(to.To, d, begin, t.Sizes()[d])
 			begin += t.Sizes()[d]
 		}
 	}
 	for i, t := range tensors {
 		if t.Numel() > 0 {
-			s.copy(parts[i], t)
+			s.copyTensor(parts[i], t)
 		}
 	}
 	return to.Done(s.Err)
 }
 
-// alike reports whether the tensors are contiguous and share one dtype and device.
-func alike(tensors []*tensor.Tensor) bool {
+// haveSameLayout reports whether the tensors are contiguous and share one dtype and device.
+func haveSameLayout(tensors []*tensor.Tensor) bool {
 	for _, t := range tensors {
 		if t.DType() != tensors[0].DType() || t.Device() != tensors[0].Device() || !t.IsContiguous() {
 			return false
@@ -108,7 +108,7 @@ func alike(tensors []*tensor.Tensor) bool {
 	return true
 }
 
-func joinable(op string, first, t *tensor.Tensor, d, at int) error {
+func checkJoinable(op string, first, t *tensor.Tensor, d, at int) error {
 	if t.Dim() != first.Dim() {
 		return status.Runtimef("%s: tensors must have same number of dimensions: got %d and %d", op, first.Dim(), t.Dim())
 	}
@@ -121,8 +121,8 @@ func joinable(op string, first, t *tensor.Tensor, d, at int) error {
 	return nil
 }
 
-// joinedStrides lays the result of cat out in channels-last order where all tensors are.
-func joinedStrides(to *tensoriter.Output, tensors []*tensor.Tensor) (err error) {
+// setJoinedStrides sets the strides of the result of cat to channels-last order if all tensors are.
+func setJoinedStrides(to *tensoriter.Output, tensors []*tensor.Tensor) (err error) {
 	f := shape.SuggestFormat(tensors[0].Sizes(), tensors[0].Strides())
 	for _, t := range tensors[1:] {
 		if f == shape.Contiguous {
@@ -152,7 +152,7 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 			return nil, status.Runtimef("stack: expects each tensor to be equal size, but got %v at entry 0 and %v at entry %d", tensors[0].Sizes(), t.Sizes(), i)
 		}
 	}
-	if out == nil && d == 0 && alike(tensors) {
+	if out == nil && d == 0 && haveSameLayout(tensors) {
 		sizes := append([]int64{int64(len(tensors))}, tensors[0].Sizes()...)
 		to := tensoriter.Output{Op: "stack", Sizes: sizes, DType: tensors[0].DType(), Device: tensors[0].Device()}
 		err := to.Open()
@@ -169,11 +169,11 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 			return nil, s.Err
 		}
 	}
-	return cat(s.Op, out, views, int64(d))
+	return concatTensors(s.Op, out, views, int64(d))
 }
 
-// choices returns the number of ways to choose r of n, saturated at the largest integer.
-func choices(n, r int64) int64 {
+// countChoices returns the number of ways to choose r of n, saturated at the largest integer.
+func countChoices(n, r int64) int64 {
 	if r > n {
 		return 0
 	}
@@ -216,17 +216,17 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	}
 	s := newScope(op)
 	defer s.Close()
-	index := s.Track(tensor.Empty(op, []int64{choices(from, r), r}, dtype.Int64, self.Device()))
+	index := s.Track(tensor.Empty(op, []int64{countChoices(from, r), r}, dtype.Int64, self.Device()))
 	s.Do(func() error {
 		return backend.WriteInts(op, index, func(rows []int64) { listCombinations(rows, n, r, gap) })
 	})
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	out := s.empty(self, self.DType(), index.Sizes()...)
+	out := s.newEmpty(self, self.DType(), index.Sizes()...)
 	if s.Err == nil {
 		place := &indexed{sizes: index.Sizes(), strides: []int64{0, 0}, step: self.Strides()[0], size: n, index: index}
-		place.read(s, out, self)
+		place.readIndexed(s, out, self)
 	}
 	return s.Return(out)
 }

@@ -14,10 +14,10 @@ import (
 
 // leakProfiles are operands that need casts, copies and several passes.
 var leakProfiles = append([]profile{
-	{dtype.Float16, []int64{3, 3}, []int64{1, 0}, ones},
-	{dtype.Int32, []int64{3, 3}, []int64{1, 0}, ones},
-	{dtype.Complex64, []int64{3, 3, 3}, []int64{2, 0, 1}, ones},
-	{dtype.Float32, []int64{20, 20}, []int64{1, 0}, ones},
+	{dtype.Float16, []int64{3, 3}, []int64{1, 0}, onesLike},
+	{dtype.Int32, []int64{3, 3}, []int64{1, 0}, onesLike},
+	{dtype.Complex64, []int64{3, 3, 3}, []int64{2, 0, 1}, onesLike},
+	{dtype.Float32, []int64{20, 20}, []int64{1, 0}, onesLike},
 	{dtype.Float32, []int64{2, 2}, []int64{1, 0}, func(i int) float64 { return float64(i) - 1.5 }}, // outside of [0, 1]
 }, profiles...)
 

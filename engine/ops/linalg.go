@@ -87,8 +87,8 @@ func columnStrides(sizes []int64) []int64 {
 	return strides
 }
 
-// columns makes matrices of arbitrary values in column-major order.
-func (s *scope) columns(like *tensor.Tensor, d dtype.DType, sizes []int64) *tensor.Tensor {
+// newColumns creates matrices of arbitrary values in column-major order.
+func (s *scope) newColumns(like *tensor.Tensor, d dtype.DType, sizes []int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		if _, err := shape.Numel(s.Op, sizes); err != nil {
 			return nil, err
@@ -97,64 +97,64 @@ func (s *scope) columns(like *tensor.Tensor, d dtype.DType, sizes []int64) *tens
 	})
 }
 
-// inColumns returns a copy of matrices in column-major order and in the dtype that they are computed in.
-func (s *scope) inColumns(t *tensor.Tensor) *tensor.Tensor {
+// copyInColumns returns a copy of matrices in column-major order and in the dtype that they are computed in.
+func (s *scope) copyInColumns(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	to := s.columns(t, t.DType().Compute(), t.Sizes())
-	s.copy(to, t)
+	to := s.newColumns(t, t.DType().Compute(), t.Sizes())
+	s.copyTensor(to, t)
 	return to
 }
 
-// turned returns matrices transposed, as a view.
-func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
+// transposeMatrices returns matrices transposed, as a view.
+func (s *scope) transposeMatrices(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Transpose(s.Op, nil, t, -2, -1) })
 }
 
-// infos makes an int32 of 0 for each matrix of a batch.
-func (s *scope) infos(like *tensor.Tensor, batch []int64) *tensor.Tensor {
+// newInfos creates an int32 of 0 for each matrix of a batch.
+func (s *scope) newInfos(like *tensor.Tensor, batch []int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(s.Op, batch, dtype.Int32, like.Device()) })
 }
 
-// linear launches a task.
-func (s *scope) linear(w backend.LinearAlgebra) {
+// runLinearAlgebra launches a task.
+func (s *scope) runLinearAlgebra(w backend.LinearAlgebra) {
 	if s.Err == nil && w.A.DType().IsFloat8() {
 		s.Fail(status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", s.Op, w.A.DType()))
 	}
 	s.Do(func() error { return backend.On(w.A).LinearAlgebra(s.Op, w) })
 }
 
-// clear zeroes the elements above the diagonal of column-major matrices, or below it.
-func (s *scope) clear(t *tensor.Tensor, below bool) {
-	turned := s.turned(t)
+// clearTriangle zeroes the elements above the diagonal of column-major matrices, or below it.
+func (s *scope) clearTriangle(t *tensor.Tensor, below bool) {
+	turned := s.transposeMatrices(t)
 	s.Do(func() error {
 		return backend.On(t).Triangle(s.Op, backend.Triangle{To: turned, Below: !below})
 	})
 }
 
-// rounded returns a result in another dtype, with the same layout.
-func (s *scope) rounded(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, d) })
+// castPreservingLayout returns a result in another dtype, with the same layout.
+func (s *scope) castPreservingLayout(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return convertDType(s.Op, t, d) })
 }
 
-// finished hands results over, or writes them to outs, which are checked before any of them is written.
-func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+// writeResults returns results, or writes them to outs, which are checked before any of them is written.
+func (s *scope) writeResults(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
 	return Finish(&s.Scope, names, outs, made...)
 }
 
 // Finish hands the results of a scope over, or writes them to outs, which have names in errors and are checked before any of them is
 // written.
 func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
-	return finish(s, true, names, outs, made)
+	return writeOutputs(s, true, names, outs, made)
 }
 
-// finishedCast is finished for outs of dtypes that those of numbers can be cast to; indices and ranks have their own.
-func (s *scope) finishedCast(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
-	return finish(&s.Scope, false, names, outs, made)
+// writeResultsCast is writeResults for outs of dtypes that numeric results can be cast to; the dtypes of indices and ranks must match.
+func (s *scope) writeResultsCast(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+	return writeOutputs(&s.Scope, false, names, outs, made)
 }
 
-func finish(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+func writeOutputs(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
 	if s.Err != nil {
 		return r, s.Err
 	}
@@ -166,10 +166,10 @@ func finish(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Ten
 	}
 	var outputs []*tensoriter.Output
 	for i, t := range made {
-		if err := writtenOut(s.Op, t); err != nil {
+		if err := checkWritable(s.Op, t); err != nil {
 			return r, err
 		}
-		to := resultIn(s.Op, outs[i], t)
+		to := newOutput(s.Op, outs[i], t)
 		to.Exact = exact || !t.DType().IsFloatingPoint() && !t.DType().IsComplex()
 		if to.Sharing = tensoriter.Beside; shape.IsDense(t.Sizes(), t.Strides()) {
 			to.Strides = t.Strides()
@@ -197,12 +197,12 @@ func FinishCast(s *owner.Scope, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Return(t)
 	}
-	to := resultIn(s.Op, out, t)
+	to := newOutput(s.Op, out, t)
 	to.Exact = false
 	if out.Numel() == 0 && out.DType() == t.DType() && shape.IsDense(t.Sizes(), t.Strides()) {
 		to.Strides = t.Strides()
 	}
-	return deliver(to, t, nil)
+	return writeOutput(to, t, nil)
 }
 
 // Failure describes a positive info value of a matrix.
@@ -266,13 +266,13 @@ func commonBatch(op string, a, b *tensor.Tensor) ([]int64, error) {
 	return shape.Broadcast(op, shape.Batch(a.Sizes()), shape.Batch(b.Sizes()))
 }
 
-// overBatch views matrices, or repeats them, over a larger batch.
-func (s *scope) overBatch(t *tensor.Tensor, batch []int64) *tensor.Tensor {
+// expandBatch views matrices, or repeats them, over a larger batch.
+func (s *scope) expandBatch(t *tensor.Tensor, batch []int64) *tensor.Tensor {
 	if s.Err != nil || slices.Equal(shape.Batch(t.Sizes()), batch) {
 		return t
 	}
 	rows, columns := shape.Matrix(t.Sizes())
-	return s.expand(t, shape.Append(batch, rows, columns))
+	return s.expandTo(t, shape.Append(batch, rows, columns))
 }
 
 // IsVector reports whether b, the right-hand side of matrices a, is a vector or a batch of vectors.

@@ -20,13 +20,13 @@ func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors boo
 	}
 	s := newScope(op)
 	defer s.Close()
-	a, info := s.inColumns(self), s.infos(self, shape.Batch(self.Sizes()))
+	a, info := s.copyInColumns(self), s.newInfos(self, shape.Batch(self.Sizes()))
 	if s.Err == nil {
-		s.clear(a, upper)
+		s.clearTriangle(a, upper)
 	}
-	s.linear(backend.LinearAlgebra{Task: backend.FactorCholesky, A: a, Info: info, Upper: upper})
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorCholesky, A: a, Info: info, Upper: upper})
 	s.checkInfo(checkErrors, info, NotDefinite)
-	r, err := s.finished([]string{"L", "info"}, []*tensor.Tensor{outL, outInfo}, s.rounded(a, self.DType()), info)
+	r, err := s.writeResults([]string{"L", "info"}, []*tensor.Tensor{outL, outInfo}, s.castPreservingLayout(a, self.DType()), info)
 	return r[0], r[1], err
 }
 
@@ -42,11 +42,11 @@ func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkE
 	s := newScope(op)
 	defer s.Close()
 	rows, columns := shape.Matrix(a.Sizes())
-	lu, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
-	pivots := s.infos(a, shape.Append(shape.Batch(a.Sizes()), min(rows, columns)))
-	s.linear(backend.LinearAlgebra{Task: backend.FactorLU, A: lu, Pivots: pivots, Info: info})
+	lu, info := s.copyInColumns(a), s.newInfos(a, shape.Batch(a.Sizes()))
+	pivots := s.newInfos(a, shape.Append(shape.Batch(a.Sizes()), min(rows, columns)))
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorLU, A: lu, Pivots: pivots, Info: info})
 	s.checkInfo(checkErrors, info, SingularLU)
-	r, err := s.finished([]string{"LU", "pivots", "info"}, []*tensor.Tensor{outLU, outPivots, outInfo}, s.rounded(lu, a.DType()), pivots, info)
+	r, err := s.writeResults([]string{"LU", "pivots", "info"}, []*tensor.Tensor{outLU, outPivots, outInfo}, s.castPreservingLayout(lu, a.DType()), pivots, info)
 	return r[0], r[1], r[2], err
 }
 
@@ -63,8 +63,8 @@ func PivotsPermutation(pivots *tensor.Tensor, n int64) (*tensor.Tensor, error) {
 	if count > n {
 		return nil, status.Runtimef("%s: LU_pivots has %d pivots, more than the %d rows of the matrices", op, count, n)
 	}
-	whole := s.cast(pivots, dtype.Int64)
-	order := s.empty(pivots, dtype.Int64, shape.Append(pivots.Sizes()[:last], n)...)
+	whole := s.castRowMajor(pivots, dtype.Int64)
+	order := s.newEmpty(pivots, dtype.Int64, shape.Append(pivots.Sizes()[:last], n)...)
 	if s.Err != nil || !backend.Known(pivots) {
 		return s.Return(order)
 	}
@@ -101,10 +101,10 @@ func LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (*tens
 	}
 	s := newScope(op)
 	defer s.Close()
-	inverse, info := s.inColumns(a), s.infos(a, shape.Batch(a.Sizes()))
-	s.linear(backend.LinearAlgebra{Task: backend.Invert, A: inverse, Info: info})
+	inverse, info := s.copyInColumns(a), s.newInfos(a, shape.Batch(a.Sizes()))
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.Invert, A: inverse, Info: info})
 	s.checkInfo(checkErrors, info, SingularInverse)
-	r, err := s.finished([]string{"inverse", "info"}, []*tensor.Tensor{outInverse, outInfo}, s.rounded(inverse, a.DType()), info)
+	r, err := s.writeResults([]string{"inverse", "info"}, []*tensor.Tensor{outInverse, outInfo}, s.castPreservingLayout(inverse, a.DType()), info)
 	return r[0], r[1], err
 }
 
@@ -116,13 +116,13 @@ func LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, hermitian
 	}
 	s := newScope(op)
 	defer s.Close()
-	a, info, pivots := s.inColumns(self), s.infos(self, shape.Batch(self.Sizes())), s.infos(self, self.Sizes()[:self.Dim()-1])
+	a, info, pivots := s.copyInColumns(self), s.newInfos(self, shape.Batch(self.Sizes())), s.newInfos(self, self.Sizes()[:self.Dim()-1])
 	if s.Err == nil {
-		s.clear(a, false)
+		s.clearTriangle(a, false)
 	}
-	s.linear(backend.LinearAlgebra{Task: backend.FactorLDL, A: a, Pivots: pivots, Info: info, Hermitian: hermitian})
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorLDL, A: a, Pivots: pivots, Info: info, Hermitian: hermitian})
 	s.checkInfo(checkErrors, info, SingularLDL)
-	r, err := s.finished([]string{"LD", "pivots", "info"}, []*tensor.Tensor{outLD, outPivots, outInfo}, s.rounded(a, self.DType()), pivots, info)
+	r, err := s.writeResults([]string{"LD", "pivots", "info"}, []*tensor.Tensor{outLD, outPivots, outInfo}, s.castPreservingLayout(a, self.DType()), pivots, info)
 	return r[0], r[1], r[2], err
 }
 
@@ -134,17 +134,17 @@ func Geqrf(outA, outTau, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, e
 	}
 	s := newScope(op)
 	defer s.Close()
-	a, tau := s.reflected(self)
-	r, err := s.finishedCast([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.rounded(a, self.DType()), s.rounded(tau, self.DType()))
+	a, tau := s.factorReflections(self)
+	r, err := s.writeResultsCast([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.castPreservingLayout(a, self.DType()), s.castPreservingLayout(tau, self.DType()))
 	return r[0], r[1], err
 }
 
-// reflected factors a copy of matrices into R and reflections.
-func (s *scope) reflected(self *tensor.Tensor) (a, tau *tensor.Tensor) {
+// factorReflections factors a copy of matrices into R and reflections.
+func (s *scope) factorReflections(self *tensor.Tensor) (a, tau *tensor.Tensor) {
 	rows, columns := shape.Matrix(self.Sizes())
-	a = s.inColumns(self)
-	tau = s.empty(self, self.DType().Compute(), shape.Append(shape.Batch(self.Sizes()), min(rows, columns))...)
-	s.linear(backend.LinearAlgebra{Task: backend.FactorQR, A: a, Values: tau})
+	a = s.copyInColumns(self)
+	tau = s.newEmpty(self, self.DType().Compute(), shape.Append(shape.Batch(self.Sizes()), min(rows, columns))...)
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorQR, A: a, Values: tau})
 	return a, tau
 }
 
@@ -162,46 +162,46 @@ func LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (*tensor.Tensor, *tenso
 	if mode == "complete" {
 		wide = rows
 	}
-	factored, tau := s.reflected(a)
-	upper := s.columns(a, a.DType().Compute(), shape.Append(shape.Batch(a.Sizes()), wide, columns))
+	factored, tau := s.factorReflections(a)
+	upper := s.newColumns(a, a.DType().Compute(), shape.Append(shape.Batch(a.Sizes()), wide, columns))
 	if wide > short {
 		s.Do(func() error { return fillWith(upper, zero) })
 	}
-	s.copy(s.narrow(upper, -2, short), s.narrow(factored, -2, short))
+	s.copyTensor(s.narrowDim(upper, -2, short), s.narrowDim(factored, -2, short))
 	if s.Err == nil {
-		s.clear(upper, true)
+		s.clearTriangle(upper, true)
 	}
 	var q *tensor.Tensor
 	if mode == "r" {
-		q = s.empty(a, a.DType().Compute(), 0)
+		q = s.newEmpty(a, a.DType().Compute(), 0)
 	} else {
-		q = s.columns(a, a.DType().Compute(), shape.Append(shape.Batch(a.Sizes()), rows, wide))
-		s.copy(s.narrow(q, -1, short), s.narrow(factored, -1, short))
-		s.formed(q, tau)
+		q = s.newColumns(a, a.DType().Compute(), shape.Append(shape.Batch(a.Sizes()), rows, wide))
+		s.copyTensor(s.narrowDim(q, -1, short), s.narrowDim(factored, -1, short))
+		s.formOrthogonal(q, tau)
 	}
-	r, err := s.finished([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, s.rounded(q, a.DType()), s.rounded(upper, a.DType()))
+	r, err := s.writeResults([]string{"Q", "R"}, []*tensor.Tensor{outQ, outR}, s.castPreservingLayout(q, a.DType()), s.castPreservingLayout(upper, a.DType()))
 	return r[0], r[1], err
 }
 
-// narrow views the first n positions of a dimension.
-func (s *scope) narrow(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
+// narrowDim views the first n positions of a dimension.
+func (s *scope) narrowDim(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Narrow(s.Op, t, dim, 0, n) })
 }
 
-// formed makes Q of reflections; without any it begins with an identity.
-func (s *scope) formed(q, tau *tensor.Tensor) {
+// formOrthogonal computes Q from reflections; without any it begins with an identity.
+func (s *scope) formOrthogonal(q, tau *tensor.Tensor) {
 	if s.Err != nil {
 		return
 	}
 	if tau.Numel() > 0 {
-		s.linear(backend.LinearAlgebra{Task: backend.FormQ, A: q, Values: tau})
+		s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FormQ, A: q, Values: tau})
 		return
 	}
-	s.identity(q)
+	s.fillIdentity(q)
 }
 
-// identity fills matrices with ones on the diagonal and zeros elsewhere.
-func (s *scope) identity(t *tensor.Tensor) {
+// fillIdentity fills matrices with ones on the diagonal and zeros elsewhere.
+func (s *scope) fillIdentity(t *tensor.Tensor) {
 	s.Do(func() error { return fillWith(t, zero) })
 	diagonal := s.Step(func() (*tensor.Tensor, error) { return view.Diagonal(s.Op, t, 0, -2, -1) })
 	s.Do(func() error { return fillWith(diagonal, unscale) })
@@ -233,9 +233,9 @@ func LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (*tensor.Tensor, e
 	}
 	s := newScope(op)
 	defer s.Close()
-	q := s.inColumns(input)
-	s.formed(q, s.cast(tau, tau.DType().Compute()))
-	return FinishCast(&s.Scope, out, s.rounded(q, input.DType()))
+	q := s.copyInColumns(input)
+	s.formOrthogonal(q, s.castRowMajor(tau, tau.DType().Compute()))
+	return FinishCast(&s.Scope, out, s.castPreservingLayout(q, input.DType()))
 }
 
 // Ormqr multiplies other by the product of reflections, or its adjoint, from the left or from the right.
@@ -265,10 +265,10 @@ func Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (*tensor.
 	}
 	s := newScope(op)
 	defer s.Close()
-	b := s.inColumns(other)
+	b := s.copyInColumns(other)
 	if tau.Numel() > 0 {
-		s.linear(backend.LinearAlgebra{Task: backend.ApplyQ, A: s.inColumns(self), Values: s.cast(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})
+		s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.ApplyQ, A: s.copyInColumns(self), Values: s.castRowMajor(tau, tau.DType().Compute()), B: b, Right: !left, Adjoint: transpose})
 	}
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(b, other.DType()))
+	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(b, other.DType()))
 	return r[0], err
 }

@@ -32,31 +32,31 @@ func LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bo
 		right = s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(op, nil, b, -1) })
 	}
 	if !left {
-		from, right = s.turned(from), s.turned(right)
+		from, right = s.transposeMatrices(from), s.transposeMatrices(right)
 	}
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
-	x, info := s.solved(from, right)
+	x, info := s.solveMatrices(from, right)
 	if vector {
 		x = s.Step(func() (*tensor.Tensor, error) {
 			return view.Squeeze(op, nil, x, func(d int) bool { return d == x.Dim()-1 })
 		})
 		if s.Err == nil && x.Dim() > 1 {
-			x = s.inColumns(x) // as PyTorch lays out batches of vectors too
+			x = s.copyInColumns(x) // as PyTorch lays out batches of vectors too
 		}
 	}
-	result := s.rounded(x, a.DType())
+	result := s.castPreservingLayout(x, a.DType())
 	if !left {
-		result = s.turned(result)
+		result = s.transposeMatrices(result)
 	}
 	s.checkInfo(checkErrors, info, SingularSolve)
-	r, err := s.finished([]string{"result", "info"}, []*tensor.Tensor{outResult, outInfo}, result, info)
+	r, err := s.writeResults([]string{"result", "info"}, []*tensor.Tensor{outResult, outInfo}, result, info)
 	return r[0], r[1], err
 }
 
-// solved returns the X of A X = B for matrices.
-func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
+// solveMatrices returns the X of A X = B for matrices.
+func (s *scope) solveMatrices(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	n, _ := shape.Matrix(a.Sizes())
 	if rows, _ := shape.Matrix(b.Sizes()); rows != n {
 		s.Fail(status.Runtimef("%s: incompatible shapes of A and B for the equation AX = B (%v and %v)", s.Op, a.Sizes(), b.Sizes()))
@@ -66,18 +66,18 @@ func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	if s.Fail(err); err != nil {
 		return nil, nil
 	}
-	info = s.infos(a, shape.Batch(a.Sizes()))
-	lu, x := s.inColumns(a), s.inColumns(s.overBatch(b, batch))
-	pivots := s.infos(a, shape.Append(shape.Batch(a.Sizes()), n))
+	info = s.newInfos(a, shape.Batch(a.Sizes()))
+	lu, x := s.copyInColumns(a), s.copyInColumns(s.expandBatch(b, batch))
+	pivots := s.newInfos(a, shape.Append(shape.Batch(a.Sizes()), n))
 	w := backend.LinearAlgebra{Task: backend.SolveLinear, A: lu, B: x, Pivots: pivots, Info: info}
 	if slices.Equal(batch, shape.Batch(a.Sizes())) && b.Numel() > 0 {
-		s.linear(w)
+		s.runLinearAlgebra(w)
 		return x, info
 	}
-	s.linear(backend.LinearAlgebra{Task: backend.FactorLU, A: lu, Pivots: pivots, Info: info})
-	w.A, w.Info, w.Factored = s.inColumns(s.overBatch(lu, batch)), nil, true
-	w.Pivots = s.cast(s.expand(pivots, shape.Append(batch, n)), dtype.Int32)
-	s.linear(w)
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.FactorLU, A: lu, Pivots: pivots, Info: info})
+	w.A, w.Info, w.Factored = s.copyInColumns(s.expandBatch(lu, batch)), nil, true
+	w.Pivots = s.castRowMajor(s.expandTo(pivots, shape.Append(batch, n)), dtype.Int32)
+	s.runLinearAlgebra(w)
 	return x, info
 }
 
@@ -98,10 +98,10 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 	}
 	s := newScope(op)
 	defer s.Close()
-	x := s.inColumns(s.overBatch(b, batch))
-	a := s.inColumns(s.overBatch(self, batch))
-	s.linear(backend.LinearAlgebra{Task: backend.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
+	x := s.copyInColumns(s.expandBatch(b, batch))
+	a := s.copyInColumns(s.expandBatch(self, batch))
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
+	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(x, b.DType()))
 	return r[0], err
 }
 
@@ -125,12 +125,12 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 	}
 	s := newScope(op)
 	defer s.Close()
-	rowsOf := s.cast(pivots, dtype.Int32)
+	rowsOf := s.castRowMajor(pivots, dtype.Int32)
 	s.Do(func() error { return checkRows(op, rowsOf, n) })
-	x := s.inColumns(s.overBatch(b, batch))
-	a := s.inColumns(s.overBatch(ld, batch))
-	s.linear(backend.LinearAlgebra{Task: backend.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
+	x := s.copyInColumns(s.expandBatch(b, batch))
+	a := s.copyInColumns(s.expandBatch(ld, batch))
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.SolveLDL, A: a, B: x, Pivots: s.castRowMajor(s.expandTo(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
+	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(x, b.DType()))
 	return r[0], err
 }
 
@@ -189,13 +189,13 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 		cutoff = *rcond
 	}
 	_, columns := shape.Matrix(right.Sizes())
-	a := s.inColumns(s.overBatch(self, batch))
-	x := s.columns(self, d, shape.Append(batch, max(m, n), columns))
+	a := s.copyInColumns(s.expandBatch(self, batch))
+	x := s.newColumns(self, d, shape.Append(batch, max(m, n), columns))
 	s.Do(func() error { return fillWith(x, zero) })
-	s.copy(s.narrow(x, -2, m), right)
-	info := s.infos(self, batch)
-	rank := s.empty(self, dtype.Int64, 0)
-	values := s.empty(self, d.ToReal(), 0)
+	s.copyTensor(s.narrowDim(x, -2, m), right)
+	info := s.newInfos(self, batch)
+	rank := s.newEmpty(self, dtype.Int64, 0)
+	values := s.newEmpty(self, d.ToReal(), 0)
 	if kind != backend.GELS {
 		rank = s.Step(func() (*tensor.Tensor, error) { return tensor.Zeros(op, batch, dtype.Int64, self.Device()) })
 	}
@@ -204,7 +204,7 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 			return tensor.Zeros(op, shape.Append(batch, min(m, n)), d.ToReal(), self.Device())
 		})
 	}
-	s.linear(backend.LinearAlgebra{Task: backend.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
 	why := NoConvergence
 	if kind == backend.GELS {
 		why = RankDeficient
@@ -212,17 +212,17 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 	// Which results there are depends on ranks, so that there must be values.
 	s.Do(func() error { _, err := backend.Int32s(op, info); return err })
 	s.checkInfo(true, info, why)
-	residuals := s.residuals(x, rank, kind, m, n)
-	solution := s.narrow(x, -2, n)
+	residuals := s.computeResiduals(x, rank, kind, m, n)
+	solution := s.narrowDim(x, -2, n)
 	if s.Err == nil && self.DType() != d {
-		solution, residuals, values = s.rounded(solution, self.DType()), s.rounded(residuals, self.DType().ToReal()), s.rounded(values, self.DType().ToReal())
+		solution, residuals, values = s.castPreservingLayout(solution, self.DType()), s.castPreservingLayout(residuals, self.DType().ToReal()), s.castPreservingLayout(values, self.DType().ToReal())
 	}
 	if vector {
 		solution = s.Step(func() (*tensor.Tensor, error) {
 			return view.Squeeze(op, nil, solution, func(d int) bool { return d == solution.Dim()-1 })
 		})
 	}
-	r, err := s.finishedCast([]string{"solution", "residuals", "rank", "singular_values"}, []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
+	r, err := s.writeResultsCast([]string{"solution", "residuals", "rank", "singular_values"}, []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
 	return r[0], r[1], r[2], r[3], err
 }
 
@@ -233,13 +233,13 @@ func rankOf(kind backend.Driver, rank *tensor.Tensor) *tensor.Tensor {
 	return rank
 }
 
-// residuals returns the sums of squared residuals if there are more equations than unknowns and all matrices have full rank, and an empty tensor
-// otherwise.
-func (s *scope) residuals(x, rank *tensor.Tensor, kind backend.Driver, m, n int64) *tensor.Tensor {
+// computeResiduals returns the sums of squared residuals if there are more equations than unknowns and all matrices have full rank, and
+// an empty tensor otherwise.
+func (s *scope) computeResiduals(x, rank *tensor.Tensor, kind backend.Driver, m, n int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	none := func() *tensor.Tensor { return s.empty(x, x.DType().ToReal(), 0) }
+	none := func() *tensor.Tensor { return s.newEmpty(x, x.DType().ToReal(), 0) }
 	if m <= n || kind == backend.GELSY {
 		return none()
 	}

@@ -18,8 +18,8 @@ func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (*tenso
 	}
 	s := newScope(op)
 	defer s.Close()
-	values, vectors := s.hermitian(self, uplo, true)
-	r, err := s.finished([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.rounded(values, self.DType().ToReal()), s.rounded(vectors, self.DType()))
+	values, vectors := s.eigenHermitian(self, uplo, true)
+	r, err := s.writeResults([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.castPreservingLayout(values, self.DType().ToReal()), s.castPreservingLayout(vectors, self.DType()))
 	return r[0], r[1], err
 }
 
@@ -31,23 +31,23 @@ func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (*tensor.Tensor, erro
 	}
 	s := newScope(op)
 	defer s.Close()
-	values, _ := s.hermitian(self, uplo, false)
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, self.DType().ToReal()))
+	values, _ := s.eigenHermitian(self, uplo, false)
+	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(values, self.DType().ToReal()))
 	return r[0], err
 }
 
 func checkTriangle(op, uplo string) error { return CheckWord(op, "UPLO", uplo, "L", "U", "l", "u") }
 
-// hermitian returns eigenvalues and, if vectors is set, eigenvectors.
-func (s *scope) hermitian(self *tensor.Tensor, uplo string, vectors bool) (values, a *tensor.Tensor) {
-	a = s.inColumns(self)
-	values = s.empty(self, self.DType().Compute().ToReal(), self.Sizes()[:self.Dim()-1]...)
-	info := s.infos(self, shape.Batch(self.Sizes()))
+// eigenHermitian returns eigenvalues and, if vectors is set, eigenvectors of Hermitian matrices.
+func (s *scope) eigenHermitian(self *tensor.Tensor, uplo string, vectors bool) (values, a *tensor.Tensor) {
+	a = s.copyInColumns(self)
+	values = s.newEmpty(self, self.DType().Compute().ToReal(), self.Sizes()[:self.Dim()-1]...)
+	info := s.newInfos(self, shape.Batch(self.Sizes()))
 	w := backend.LinearAlgebra{Task: backend.EigenHermitian, A: a, Values: values, Info: info, Upper: strings.EqualFold(uplo, "U")}
 	if vectors {
 		w.V = a
 	}
-	s.linear(w)
+	s.runLinearAlgebra(w)
 	s.checkInfo(true, info, NoConvergence)
 	return values, a
 }
@@ -60,9 +60,9 @@ func LinalgEig(outValues, outVectors, self *tensor.Tensor) (*tensor.Tensor, *ten
 	}
 	s := newScope(op)
 	defer s.Close()
-	values, vectors := s.general(self, true)
+	values, vectors := s.eigenGeneral(self, true)
 	d := self.DType().ToComplex()
-	r, err := s.finishedCast([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.rounded(values, d), s.rounded(vectors, d))
+	r, err := s.writeResultsCast([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.castPreservingLayout(values, d), s.castPreservingLayout(vectors, d))
 	return r[0], r[1], err
 }
 
@@ -74,19 +74,20 @@ func LinalgEigvals(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := newScope(op)
 	defer s.Close()
-	values, _ := s.general(self, false)
-	return FinishCast(&s.Scope, out, s.rounded(values, self.DType().ToComplex()))
+	values, _ := s.eigenGeneral(self, false)
+	return FinishCast(&s.Scope, out, s.castPreservingLayout(values, self.DType().ToComplex()))
 }
 
-func (s *scope) general(self *tensor.Tensor, wanted bool) (values, vectors *tensor.Tensor) {
+// eigenGeneral returns eigenvalues and, if wanted is set, eigenvectors of general matrices.
+func (s *scope) eigenGeneral(self *tensor.Tensor, wanted bool) (values, vectors *tensor.Tensor) {
 	d := self.DType().Compute().ToComplex()
-	a := s.inColumns(self)
-	values = s.empty(self, d, self.Sizes()[:self.Dim()-1]...)
+	a := s.copyInColumns(self)
+	values = s.newEmpty(self, d, self.Sizes()[:self.Dim()-1]...)
 	if wanted {
-		vectors = s.columns(self, d, self.Sizes())
+		vectors = s.newColumns(self, d, self.Sizes())
 	}
-	info := s.infos(self, shape.Batch(self.Sizes()))
-	s.linear(backend.LinearAlgebra{Task: backend.EigenGeneral, A: a, Values: values, V: vectors, Info: info})
+	info := s.newInfos(self, shape.Batch(self.Sizes()))
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.EigenGeneral, A: a, Values: values, V: vectors, Info: info})
 	s.checkInfo(true, info, NoConvergence)
 	return values, vectors
 }
@@ -116,17 +117,17 @@ func LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver st
 		left, right = rows, columns
 	}
 	d := a.DType().Compute()
-	u := s.columns(a, d, shape.Append(shape.Batch(a.Sizes()), rows, left))
-	vh := s.columns(a, d, shape.Append(shape.Batch(a.Sizes()), right, columns))
+	u := s.newColumns(a, d, shape.Append(shape.Batch(a.Sizes()), rows, left))
+	vh := s.newColumns(a, d, shape.Append(shape.Batch(a.Sizes()), right, columns))
 	if a.Numel() == 0 {
 		for _, t := range []*tensor.Tensor{u, vh} {
 			if s.Err == nil {
-				s.identity(t)
+				s.fillIdentity(t)
 			}
 		}
 	}
-	values := s.singular(a, u, vh)
-	r, err := s.finished([]string{"U", "S", "Vh"}, []*tensor.Tensor{outU, outS, outVh}, s.rounded(u, a.DType()), s.rounded(values, a.DType().ToReal()), s.rounded(vh, a.DType()))
+	values := s.singularValues(a, u, vh)
+	r, err := s.writeResults([]string{"U", "S", "Vh"}, []*tensor.Tensor{outU, outS, outVh}, s.castPreservingLayout(u, a.DType()), s.castPreservingLayout(values, a.DType().ToReal()), s.castPreservingLayout(vh, a.DType()))
 	return r[0], r[1], r[2], err
 }
 
@@ -141,17 +142,17 @@ func LinalgSvdvals(out, a *tensor.Tensor, driver string) (*tensor.Tensor, error)
 	}
 	s := newScope(op)
 	defer s.Close()
-	values := s.singular(a, nil, nil)
-	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(values, a.DType().ToReal()))
+	values := s.singularValues(a, nil, nil)
+	r, err := s.writeResults([]string{"out"}, []*tensor.Tensor{out}, s.castPreservingLayout(values, a.DType().ToReal()))
 	return r[0], err
 }
 
-func (s *scope) singular(a, u, vh *tensor.Tensor) *tensor.Tensor {
+func (s *scope) singularValues(a, u, vh *tensor.Tensor) *tensor.Tensor {
 	rows, columns := shape.Matrix(a.Sizes())
 	d := a.DType().Compute()
-	values := s.empty(a, d.ToReal(), shape.Append(shape.Batch(a.Sizes()), min(rows, columns))...)
-	info := s.infos(a, shape.Batch(a.Sizes()))
-	s.linear(backend.LinearAlgebra{Task: backend.SingularValues, A: s.inColumns(a), Values: values, U: u, V: vh, Info: info})
+	values := s.newEmpty(a, d.ToReal(), shape.Append(shape.Batch(a.Sizes()), min(rows, columns))...)
+	info := s.newInfos(a, shape.Batch(a.Sizes()))
+	s.runLinearAlgebra(backend.LinearAlgebra{Task: backend.SingularValues, A: s.copyInColumns(a), Values: values, U: u, V: vh, Info: info})
 	s.checkInfo(true, info, NoConvergence)
 	return values
 }

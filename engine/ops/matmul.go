@@ -31,7 +31,7 @@ func matrixProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64, alp
 	defer s.Close()
 	to, err := productOutput(op, out, a, b, sizes, alpha, beta)
 	if err == nil {
-		s.product(to.To, self, a, b, alpha, beta)
+		s.multiplyAdd(to.To, self, a, b, alpha, beta)
 		err = s.Err
 	}
 	return to.Done(err)
@@ -53,23 +53,23 @@ func checkFactors(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
 	return cmp.Or(checkFits(op, alpha, d.Compute()), checkFits(op, beta, d.Compute()))
 }
 
-// product computes c = alpha*a*b + beta*self; where alpha is 0 or there is nothing to add up, a and b are not read.
-func (s *scope) product(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+// multiplyAdd computes c = alpha*a*b + beta*self; where alpha is 0 or the inner size is 0, a and b are not read.
+func (s *scope) multiplyAdd(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
 	switch {
 	case s.Err != nil || !alpha.Equal(0) && a.Numel() > 0 && b.Numel() > 0:
-		s.multiply(c, self, a, b, alpha, beta)
+		s.multiplyMatrices(c, self, a, b, alpha, beta)
 	case c.Numel() == 0:
 	case self == nil || beta.Equal(0):
 		s.Err = fillWith(c, zero)
 	case beta.Equal(1):
-		s.Err = assign(s.Op, c, self)
+		s.Err = assignTensor(s.Op, c, self)
 	default:
-		s.copy(c, s.Binary(Mul, self, s.Number(beta)))
+		s.copyTensor(c, s.Binary(Mul, self, s.Number(beta)))
 	}
 }
 
-// multiply computes c = alpha*a*b + beta*self; a and b share no memory with c.
-func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+// multiplyMatrices computes c = alpha*a*b + beta*self; a and b share no memory with c.
+func (s *scope) multiplyMatrices(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
 	switch {
 	case s.Err != nil || self == nil:
 	case beta.Equal(0):
@@ -77,7 +77,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	case tensoriter.SameView(self, c):
 		self = c
 	case self.Storage() == c.Storage() && tensoriter.Overlaps(self, c):
-		self = s.contiguousCopy(self, self.DType())
+		self = s.copyContiguous(self, self.DType())
 	}
 	s.Do(func() error {
 		return backend.On(c).Product(s.Op, backend.Product{To: c, Self: self, A: a, B: b, Alpha: alpha, Beta: beta})
@@ -87,7 +87,7 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 // checkProduct returns an error for operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to while it
 // is the output.
 func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) error {
-	if err := oneDevice(op, a, b, self); err != nil {
+	if err := checkSameDevice(op, a, b, self); err != nil {
 		return err
 	}
 	d := a.DType()
@@ -108,8 +108,8 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 	return checkInPlace(op, out, self, sizes)
 }
 
-// wantBatches returns an error for tensors that have not the dimensions of batches of matrices, which baddbmm and addbmm look up by number.
-func wantBatches(op string, batches ...*tensor.Tensor) error {
+// requireBatches returns an error for tensors without the dimensions of batches of matrices, which baddbmm and addbmm look up by number.
+func requireBatches(op string, batches ...*tensor.Tensor) error {
 	for i, t := range batches {
 		if n := t.Dim(); n < 3 {
 			return status.Indexf("%s: batch%d must be a 3-D tensor; dimension %d is out of range for one of shape %v", op, i+1, n, t.Sizes())
@@ -118,8 +118,8 @@ func wantBatches(op string, batches ...*tensor.Tensor) error {
 	return nil
 }
 
-// wantDims returns an error for a tensor of another number of dimensions.
-func wantDims(op, name string, t *tensor.Tensor, n int) error {
+// requireDims returns an error for a tensor of another number of dimensions.
+func requireDims(op, name string, t *tensor.Tensor, n int) error {
 	if t.Dim() != n {
 		return status.Runtimef("%s: %s must be a %d-D tensor, got %d-D with shape %v", op, name, n, t.Dim(), t.Sizes())
 	}
@@ -128,7 +128,7 @@ func wantDims(op, name string, t *tensor.Tensor, n int) error {
 
 // checkMatrices returns an error for operands that cannot be multiplied as batch+2-dimensional matrices.
 func checkMatrices(op, nameA, nameB string, a, b *tensor.Tensor, dims int) error {
-	if err := cmp.Or(wantDims(op, nameA, a, dims), wantDims(op, nameB, b, dims)); err != nil {
+	if err := cmp.Or(requireDims(op, nameA, a, dims), requireDims(op, nameB, b, dims)); err != nil {
 		return err
 	}
 	sa, sb := a.Sizes(), b.Sizes()
@@ -178,7 +178,7 @@ func checkInPlace(op string, out, self *tensor.Tensor, sizes []int64) error {
 
 // Baddbmm returns beta*self + alpha*(batch1 @ batch2).
 func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if err := wantBatches("baddbmm", batch1, batch2); err != nil {
+	if err := requireBatches("baddbmm", batch1, batch2); err != nil {
 		return nil, err
 	}
 	if err := checkMatrices("baddbmm", "batch1", "batch2", batch1, batch2, 3); err != nil {
@@ -189,7 +189,7 @@ func Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar)
 
 // Addbmm returns beta*self + alpha times the sum over the batch of batch1 @ batch2: one product along batch and inner dimension together.
 func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if err := wantBatches("addbmm", batch1, batch2); err != nil {
+	if err := requireBatches("addbmm", batch1, batch2); err != nil {
 		return nil, err
 	}
 	if err := checkMatrices("addbmm", "batch1", "batch2", batch1, batch2, 3); err != nil {
@@ -202,8 +202,8 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	}
 	e := newScope("addbmm")
 	defer e.Close()
-	a := e.reshape(e.permute(batch1, 1, 0, 2), rows, inner)
-	b := e.reshape(batch2, inner, cols)
+	a := e.reshapeTo(e.permuteDims(batch1, 1, 0, 2), rows, inner)
+	b := e.reshapeTo(batch2, inner, cols)
 	return e.Last(func() (*tensor.Tensor, error) {
 		return matrixProduct("addbmm", out, self, a, b, []int64{rows, cols}, alpha, beta)
 	})
@@ -219,7 +219,7 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 	defer s.Close()
 	sum := self
 	for i := range batch1.Sizes()[0] {
-		a, b := s.at(batch1, 0, i), s.at(batch2, 0, i)
+		a, b := s.selectPosition(batch1, 0, i), s.selectPosition(batch2, 0, i)
 		if s.Err != nil {
 			return nil, s.Err
 		}
@@ -229,15 +229,15 @@ func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scal
 			return nil, s.Err
 		}
 	}
-	return s.result(out, sum)
+	return s.writeResult(out, sum)
 }
 
-// column views a vector as a matrix of one column, row as one of one row.
-func (s *scope) column(t *tensor.Tensor) *tensor.Tensor {
+// viewColumn views a vector as a matrix of one column, viewRow as one of one row.
+func (s *scope) viewColumn(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 1) })
 }
 
-func (s *scope) row(t *tensor.Tensor) *tensor.Tensor {
+func (s *scope) viewRow(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Unsqueeze(s.Op, nil, t, 0) })
 }
 
@@ -252,7 +252,7 @@ func Mv(out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
-	if err := cmp.Or(wantDims(op, "mat", mat, 2), wantDims(op, "vec", vec, 1)); err != nil {
+	if err := cmp.Or(requireDims(op, "mat", mat, 2), requireDims(op, "vec", vec, 1)); err != nil {
 		return nil, err
 	}
 	n, k := mat.Sizes()[0], mat.Sizes()[1]
@@ -271,11 +271,11 @@ func matrixVector(op string, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 	}
 	s := newScope(op)
 	defer s.Close()
-	c, b := s.column(to.To), s.column(vec)
+	c, b := s.viewColumn(to.To), s.viewColumn(vec)
 	if self != nil && self.Dim() == 1 {
-		self = s.column(self)
+		self = s.viewColumn(self)
 	}
-	s.product(c, self, mat, b, alpha, beta)
+	s.multiplyAdd(c, self, mat, b, alpha, beta)
 	return to.Done(s.Err)
 }
 
@@ -316,7 +316,7 @@ var addOuter = &pointwise{name: "addr", kernel: kernel.Get("addcmul"), rule: pro
 // not read.
 func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	for i, t := range []*tensor.Tensor{vec1, vec2} {
-		if err := wantDims("addr", []string{"vec1", "vec2"}[i], t, 1); err != nil {
+		if err := requireDims("addr", []string{"vec1", "vec2"}[i], t, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -336,30 +336,30 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	}
 	s := newScope("addr")
 	defer s.Close()
-	if s.Err = oneDevice("addr", vec1, vec2, self); s.Err != nil {
+	if s.Err = checkSameDevice("addr", vec1, vec2, self); s.Err != nil {
 		return nil, s.Err
 	}
-	a, b := s.column(s.cast(vec1, d)), s.row(s.cast(vec2, d))
+	a, b := s.viewColumn(s.castRowMajor(vec1, d)), s.viewRow(s.castRowMajor(vec2, d))
 	if !beta.Equal(0) {
-		self = s.scaled(self, beta, d)
+		self = s.scaleTensor(self, beta, d)
 	}
 	switch {
 	case s.Err != nil:
 		return nil, s.Err
 	case beta.Equal(0):
-		return s.castTo(out, s.Binary(Mul, s.scaled(a, alpha, d), b))
+		return s.writeResultCast(out, s.Binary(Mul, s.scaleTensor(a, alpha, d), b))
 	case d == dtype.Bool || d.IsReducedFloat():
-		return s.castTo(out, s.Binary(plus, self, s.Binary(Mul, s.scaled(a, alpha, d), b)))
+		return s.writeResultCast(out, s.Binary(addTensors, self, s.Binary(Mul, s.scaleTensor(a, alpha, d), b)))
 	}
-	return addOuter.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, alpha) }, self, a, b)
+	return addOuter.runKernel(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, alpha) }, self, a, b)
 }
 
-// scaled returns t times factor, as dtype d holds it.
-func (s *scope) scaled(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *tensor.Tensor {
+// scaleTensor returns t times factor, rounded to dtype d.
+func (s *scope) scaleTensor(t *tensor.Tensor, factor dtype.Scalar, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || factor.Equal(1) {
 		return t
 	}
-	return s.Binary(Mul, t, s.single(factor, d, t.Device()))
+	return s.Binary(Mul, t, s.newScalarTensor(factor, d, t.Device()))
 }
 
 // Matmul multiplies as Python's @ does: vectors get a dimension of size 1 that the result loses, batch dimensions broadcast.
@@ -379,10 +379,10 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	defer s.Close()
 	a, b := self, other
 	if a.Dim() == 1 {
-		a = s.row(a)
+		a = s.viewRow(a)
 	}
 	if b.Dim() == 1 {
-		b = s.column(b)
+		b = s.viewColumn(b)
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -405,7 +405,7 @@ func Matmul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		sizes = append(sizes, n)
 	}
 	product := s.batchedProduct(a, b, batch, m, k, n)
-	return s.result(out, s.reshape(product, sizes...))
+	return s.writeResult(out, s.reshapeTo(product, sizes...))
 }
 
 // batchedProduct returns a contiguous tensor of the products, as one large product where b is a single matrix.
@@ -416,10 +416,10 @@ func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64
 	}
 	sizes := []int64{count, n}
 	if b.Dim() == 2 {
-		a = s.reshape(a, count, k)
+		a = s.reshapeTo(a, count, k)
 	} else {
 		count = shape.Product(batch)
-		a, b, sizes = s.batched(a, batch, count), s.batched(b, batch, count), []int64{count, m, n}
+		a, b, sizes = s.mergeBatches(a, batch, count), s.mergeBatches(b, batch, count), []int64{count, m, n}
 	}
 	if s.Err != nil {
 		return nil
@@ -427,14 +427,14 @@ func (s *scope) batchedProduct(a, b *tensor.Tensor, batch []int64, m, k, n int64
 	return s.Track(matrixProduct(s.Op, nil, nil, a, b, sizes, unscale, zero))
 }
 
-// batched broadcasts t's batch dimensions and joins them into one.
-func (s *scope) batched(t *tensor.Tensor, batch []int64, count int64) *tensor.Tensor {
+// mergeBatches broadcasts t's batch dimensions and merges them into one.
+func (s *scope) mergeBatches(t *tensor.Tensor, batch []int64, count int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
 	matrix := t.Sizes()[t.Dim()-2:]
 	wide := s.Track(view.Expand(s.Op, t, append(slices.Clone(batch), matrix...)))
-	return s.reshape(wide, count, matrix[0], matrix[1])
+	return s.reshapeTo(wide, count, matrix[0], matrix[1])
 }
 
 // Linears reports whether Linear takes the operands: matrices with elements, and a bias, if any, with one for each row of weight, all of one dtype
@@ -452,7 +452,7 @@ func Linears(self, weight, bias *tensor.Tensor) bool {
 func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
-	to := s.empty(self, self.DType(), self.Sizes()[0], weight.Sizes()[0])
+	to := s.newEmpty(self, self.DType(), self.Sizes()[0], weight.Sizes()[0])
 	s.Do(func() error {
 		return backend.On(to).Product(op, backend.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale})
 	})

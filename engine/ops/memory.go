@@ -37,10 +37,10 @@ func MemorySummary() (string, error) {
 	inUse, peak, cached, limit, tensors, storages, err := MemoryStats()
 	bound := "none"
 	if limit > 0 {
-		bound = readable(limit)
+		bound = formatBytes(limit)
 	}
 	fmt.Fprintf(&b, "libtensor memory: %s in use, %s peak, %s cached, limit %s\n%d tensors, %d storages\n",
-		readable(inUse), readable(peak), readable(cached), bound, tensors, storages)
+		formatBytes(inUse), formatBytes(peak), formatBytes(cached), bound, tensors, storages)
 	fmt.Fprintf(&b, "%-12s %10s %10s %12s", "dtype", "tensors", "storages", "bytes")
 	usage := Census()
 	for _, d := range slices.Concat([]dtype.DType{dtype.None}, dtype.All[:]) {
@@ -49,14 +49,14 @@ func MemorySummary() (string, error) {
 			if d == dtype.None {
 				name = "untyped"
 			}
-			fmt.Fprintf(&b, "\n%-12s %10d %10d %12s", name, u.Tensors, u.Storages, readable(u.Bytes))
+			fmt.Fprintf(&b, "\n%-12s %10d %10d %12s", name, u.Tensors, u.Storages, formatBytes(u.Bytes))
 		}
 	}
 	return b.String(), err
 }
 
-// readable returns a number of bytes with its unit.
-func readable(bytes int64) string {
+// formatBytes returns a number of bytes with its unit.
+func formatBytes(bytes int64) string {
 	if bytes < 1024 {
 		return fmt.Sprintf("%d B", bytes)
 	}

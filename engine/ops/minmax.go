@@ -34,8 +34,8 @@ func checkNotEmpty(op string, t *tensor.Tensor, mask []bool, all bool) error {
 	return nil
 }
 
-// wantOrder returns the error for operators that need an order.
-func wantOrder(op string, t *tensor.Tensor) error {
+// requireOrder returns an error for dtypes without an order.
+func requireOrder(op string, t *tensor.Tensor) error {
 	if t.DType().IsComplex() {
 		return status.NotImplementedf("%s: not implemented for %v; use abs() or real() to compare complex numbers", op, t.DType())
 	}
@@ -45,38 +45,38 @@ func wantOrder(op string, t *tensor.Tensor) error {
 // extremeDims marks the dimensions that an operator takes extremes over.
 func extremeDims(op string, self *tensor.Tensor, dim []int64) ([]bool, error) {
 	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
-	if err = cmp.Or(wantOrder(op, self), err); err != nil {
+	if err = cmp.Or(requireOrder(op, self), err); err != nil {
 		return nil, err
 	}
 	return mask, checkNotEmpty(op, self, mask, len(dim) == 0)
 }
 
-func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+func reduceExtreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	mask, err := extremeDims(op, self, dim)
 	if err = cmp.Or(err, tensoriter.SameDType(op, out, self.DType())); err != nil {
 		return nil, err
 	}
-	return r.reduce(op, out, self, mask, keepdim, self.DType(), self.DType())
+	return r.reduceOutput(op, out, self, mask, keepdim, self.DType(), self.DType())
 }
 
 // Amax returns the largest element over dim, or NaN if any element is NaN.
 func Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	return extreme("amax", amaxOf, out, self, dim, keepdim)
+	return reduceExtreme("amax", amaxOf, out, self, dim, keepdim)
 }
 
 // Amin returns the smallest element over dim, or NaN if any element is NaN.
 func Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	return extreme("amin", aminOf, out, self, dim, keepdim)
+	return reduceExtreme("amin", aminOf, out, self, dim, keepdim)
 }
 
 // extremeOfAll is extreme over all dimensions, to an out of any dtype that the result can be cast to.
 func extremeOfAll(op string, r reducer, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if out == nil || out.DType() == self.DType() {
-		return extreme(op, r, out, self, nil, false)
+		return reduceExtreme(op, r, out, self, nil, false)
 	}
 	s := newScope(op)
 	defer s.Close()
-	made := s.Track(extreme(op, r, nil, self, nil, false))
+	made := s.Track(reduceExtreme(op, r, nil, self, nil, false))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -100,21 +100,21 @@ func Aminmax(outMin, outMax, self *tensor.Tensor, dim Int, keepdim bool) (*tenso
 	if !dim.IsNone() {
 		dims = []int64{int64(dim)}
 	}
-	if err := typeOrdered(op, self); err != nil {
+	if err := requireOrderedTypes(op, self); err != nil {
 		return nil, nil, err
 	}
 	mask, err := extremeDims(op, self, dims)
 	if err != nil {
 		return nil, nil, err
 	}
-	return pair(op, aminmaxOf, [2]string{"min", "max"}, outMin, outMax, self, self.DType(), mask, keepdim)
+	return reducePair(op, aminmaxOf, [2]string{"min", "max"}, outMin, outMax, self, self.DType(), mask, keepdim)
 }
 
-// pair reduces to a result of self's dtype and one of dtype d.
-func pair(op string, r reducer, names [2]string, outFirst, outSecond, self *tensor.Tensor, d dtype.DType, mask []bool, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+// reducePair reduces to a result of self's dtype and one of dtype d.
+func reducePair(op string, r reducer, names [2]string, outFirst, outSecond, self *tensor.Tensor, d dtype.DType, mask []bool, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	first, second, err := openPair(op, names, outFirst, outSecond, self, reducedSizes(self.Sizes(), mask, keepdim), d, tensoriter.Apart)
 	if err == nil {
-		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{first.To, second.To}, self, mask)
+		err = r.runReducer(op, self.DType().Compute(), [2]*tensor.Tensor{first.To, second.To}, self, mask)
 	}
 	return tensoriter.DoneBoth(&first, &second, err)
 }
@@ -130,36 +130,36 @@ func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tens
 	return first, second, err
 }
 
-// located reduces one dimension to values and their indices.
-func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if err := typeOrdered(op, self); err != nil {
+// reduceLocated reduces one dimension to values and their indices.
+func reduceLocated(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if err := requireOrderedTypes(op, self); err != nil {
 		return nil, nil, err
 	}
-	mask, err := oneDim(op, self, Int(dim))
+	mask, err := markDim(op, self, Int(dim))
 	if err = cmp.Or(err, checkNotEmpty(op, self, mask, false)); err != nil {
 		return nil, nil, err
 	}
-	return pair(op, r, valuesIndices, outValues, outIndices, self, dtype.Int64, mask, keepdim)
+	return reducePair(op, r, valuesIndices, outValues, outIndices, self, dtype.Int64, mask, keepdim)
 }
 
 // MaxDim returns the largest elements along dim and the index of the first of each.
 func MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return located("max", argmaxOf, outValues, outIndices, self, dim, keepdim)
+	return reduceLocated("max", argmaxOf, outValues, outIndices, self, dim, keepdim)
 }
 
 // MinDim returns the smallest elements along dim and the index of the first of each.
 func MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return located("min", argminOf, outValues, outIndices, self, dim, keepdim)
+	return reduceLocated("min", argminOf, outValues, outIndices, self, dim, keepdim)
 }
 
-func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
+func reduceArgument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
 		return nil, status.Typef("%s: does not support complex input, got %v", op, self.DType())
 	}
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: does not support bool input", op)
 	}
-	mask, err := oneDim(op, self, dim)
+	mask, err := markDim(op, self, dim)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	defer s.Close()
 	from := self
 	if dim.IsNone() {
-		from = s.cast(self, self.DType()) // indices count elements in row-major order
+		from = s.castRowMajor(self, self.DType()) // indices count elements in row-major order
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -181,17 +181,17 @@ func argument(op string, r reducer, out, self *tensor.Tensor, dim Int, keepdim b
 	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(self.Sizes(), mask, keepdim), DType: dtype.Int64, Device: self.Device(), Exact: true, Sharing: tensoriter.Beside}
 	err = to.Open(self)
 	if err == nil {
-		err = r.run(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.To}, from, mask)
+		err = r.runReducer(op, self.DType().Compute(), [2]*tensor.Tensor{nil, to.To}, from, mask)
 	}
 	return to.Done(err)
 }
 
 // Argmax returns the index of the first largest element along dim, or of all elements in row-major order.
 func Argmax(out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
-	return argument("argmax", argmaxOf, out, self, dim, keepdim)
+	return reduceArgument("argmax", argmaxOf, out, self, dim, keepdim)
 }
 
 // Argmin returns the index of the first smallest element along dim, or of all elements in row-major order.
 func Argmin(out, self *tensor.Tensor, dim Int, keepdim bool) (*tensor.Tensor, error) {
-	return argument("argmin", argminOf, out, self, dim, keepdim)
+	return reduceArgument("argmin", argminOf, out, self, dim, keepdim)
 }

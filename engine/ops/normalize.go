@@ -17,8 +17,8 @@ type normalization struct {
 	format shape.MemoryFormat // of the results
 }
 
-// normalizing begins a normalization of self with parameters, which are converted to the dtype that it is computed in.
-func normalizing(op string, self *tensor.Tensor, parameters ...*tensor.Tensor) *normalization {
+// newNormalization starts a normalization of self with parameters, which are converted to the dtype that it is computed in.
+func newNormalization(op string, self *tensor.Tensor, parameters ...*tensor.Tensor) *normalization {
 	n := &normalization{scope: newScope(op)}
 	if !self.DType().IsFloatingPoint() {
 		n.Fail(status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, self.DType()))
@@ -32,8 +32,8 @@ func normalizing(op string, self *tensor.Tensor, parameters ...*tensor.Tensor) *
 	return n
 }
 
-// ofGroups has the geometry of examples of groups of channels, which must be that of self.
-func (n *normalization) ofGroups(self *tensor.Tensor, examples, groups, channels int64) {
+// setGroupGeometry sets the geometry for statistics of groups of channels of each batch element, which must match self.
+func (n *normalization) setGroupGeometry(self *tensor.Tensor, examples, groups, channels int64) {
 	whole := shape.Times(shape.Times(max(examples, 0), max(groups, 0)), max(channels, 0))
 	if min(examples, groups, channels) < 0 || self.Numel() != 0 && (whole == 0 || self.Numel()%whole != 0) {
 		n.Failf("a batch of %d with %d groups of %d channels is incompatible with the %d elements of self", examples, groups, channels, self.Numel())
@@ -43,7 +43,7 @@ func (n *normalization) ofGroups(self *tensor.Tensor, examples, groups, channels
 	n.Span = self.Numel() / max(whole, 1)
 	n.format = shape.Contiguous
 	if sizes := self.Sizes(); n.Centred && n.Span > 1 && sizes[0] == examples && sizes[1] == groups*channels {
-		n.inColumns(shape.SuggestFormat(sizes, self.Strides()))
+		n.setColumnGeometry(shape.SuggestFormat(sizes, self.Strides()))
 	}
 }
 
@@ -58,15 +58,15 @@ func denseFormat(t *tensor.Tensor) shape.MemoryFormat {
 	return shape.SuggestFormat(t.Sizes(), t.Strides())
 }
 
-// inColumns treats channels as columns of matrices if they are adjacent in the memory format.
-func (n *normalization) inColumns(format shape.MemoryFormat) {
+// setColumnGeometry treats channels as columns of matrices if they are adjacent in the memory format.
+func (n *normalization) setColumnGeometry(format shape.MemoryFormat) {
 	if n.format = format; format != shape.Contiguous {
 		n.Columns, n.Strips, n.Span = true, n.Strips*n.Span, 1
 	}
 }
 
-// ofChannels has the geometry of channels, which the second dimension counts.
-func (n *normalization) ofChannels(self *tensor.Tensor) {
+// setChannelGeometry sets the geometry for statistics of each channel, the second dimension.
+func (n *normalization) setChannelGeometry(self *tensor.Tensor) {
 	sizes := self.Sizes()
 	if len(sizes) < 2 {
 		n.Failf("self must have at least 2 dimensions, but has sizes %v", sizes)
@@ -74,7 +74,7 @@ func (n *normalization) ofChannels(self *tensor.Tensor) {
 	}
 	n.Units, n.Groups, n.Runs = sizes[1], sizes[1], 1
 	n.Strips, n.Span = sizes[0], shape.Product(sizes[2:])
-	n.inColumns(denseFormat(self))
+	n.setColumnGeometry(denseFormat(self))
 	switch {
 	case n.Columns:
 	case n.Span == 1:
@@ -84,8 +84,8 @@ func (n *normalization) ofChannels(self *tensor.Tensor) {
 	}
 }
 
-// fit returns an error for parameters and statistics that are not as many as there is use for.
-func (n *normalization) fit(weight, bias, mean, rstd *tensor.Tensor) {
+// checkParameters returns an error for parameters and statistics of wrong sizes.
+func (n *normalization) checkParameters(weight, bias, mean, rstd *tensor.Tensor) {
 	units := n.Units
 	if n.Fixed {
 		units = n.Groups
@@ -104,49 +104,49 @@ func (n *normalization) fit(weight, bias, mean, rstd *tensor.Tensor) {
 	}
 }
 
-// laid returns t in dtype d, with its elements in the order of the format.
-func (n *normalization) laid(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+// toFormat returns t in dtype d, with its elements in the order of the format.
+func (n *normalization) toFormat(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if n.Err != nil || t.DType() == d && shape.IsFormat(t.Sizes(), t.Strides(), n.format) {
 		return t
 	}
-	return n.Track(cloned(n.Op, t, d, t.Device(), n.format))
+	return n.Track(cloneTensor(n.Op, t, d, t.Device(), n.format))
 }
 
-// like creates a tensor like t in the format.
-func (n *normalization) like(t *tensor.Tensor) *tensor.Tensor {
+// newLikeInFormat creates a tensor like t in the format.
+func (n *normalization) newLikeInFormat(t *tensor.Tensor) *tensor.Tensor {
 	return n.Step(func() (*tensor.Tensor, error) { return emptyLike(n.Op, t, t.DType(), t.Device(), n.format) })
 }
 
-// parameter returns t contiguous and in the dtype of the computation; nil stays nil.
-func (n *normalization) parameter(t, self *tensor.Tensor) *tensor.Tensor {
+// convertParameter returns t contiguous and in the dtype of the computation; nil stays nil.
+func (n *normalization) convertParameter(t, self *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	return n.cast(t, self.DType().Compute())
+	return n.castRowMajor(t, self.DType().Compute())
 }
 
-// forward returns the result, and the statistics, which are computed unless they are given.
-func (n *normalization) forward(self, weight, bias, mean, rstd *tensor.Tensor) (result, m, r, v *tensor.Tensor, err error) {
+// computeForward returns the result, and the statistics, which are computed unless they are given.
+func (n *normalization) computeForward(self, weight, bias, mean, rstd *tensor.Tensor) (result, m, r, v *tensor.Tensor, err error) {
 	defer n.Close()
-	if n.fit(weight, bias, mean, rstd); n.Err != nil {
+	if n.checkParameters(weight, bias, mean, rstd); n.Err != nil {
 		return nil, nil, nil, nil, n.Err
 	}
-	n.In, n.Out = n.laid(self, self.DType()), n.like(self)
-	n.Weight, n.Bias = n.parameter(weight, self), n.parameter(bias, self)
+	n.In, n.Out = n.toFormat(self, self.DType()), n.newLikeInFormat(self)
+	n.Weight, n.Bias = n.convertParameter(weight, self), n.convertParameter(bias, self)
 	size := n.Units
 	if n.Fixed {
 		size = 0
 	}
 	list := []*tensor.Tensor{n.Out}
 	for range 3 {
-		list = append(list, n.empty(self, self.DType().Compute(), size))
+		list = append(list, n.newEmpty(self, self.DType().Compute(), size))
 	}
 	n.Mean, n.Rstd, n.Variance = list[1], list[2], list[3]
 	switch {
 	case n.Fixed:
-		n.Mean, n.Rstd = n.parameter(mean, self), n.parameter(rstd, self)
+		n.Mean, n.Rstd = n.convertParameter(mean, self), n.convertParameter(rstd, self)
 	case self.Numel() == 0:
-		n.ofNothing()
+		n.fillEmptyStatistics()
 	}
 	n.Do(func() error { return backend.On(n.In).Normalize(n.Op, n.Normalization) })
 	list, err = n.ReturnAll(list)
@@ -156,30 +156,30 @@ func (n *normalization) forward(self, weight, bias, mean, rstd *tensor.Tensor) (
 	return list[0], list[1], list[2], list[3], nil
 }
 
-// ofNothing fills the statistics of nothing: its sum is 0, and its variance is not defined.
-func (n *normalization) ofNothing() {
+// fillEmptyStatistics fills the statistics of no elements: the sum is 0, and the variance is undefined.
+func (n *normalization) fillEmptyStatistics() {
 	n.Do(func() error { return fillWith(n.Mean, zero) })
 	for _, t := range []*tensor.Tensor{n.Rstd, n.Variance} {
 		n.Do(func() error { return fillWith(t, dtype.FloatScalar(math.NaN())) })
 	}
 }
 
-// backward returns the gradients of self, weight and bias; those that are not requested are empty.
-func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
+// computeBackward returns the gradients of self, weight and bias; those that are not requested are empty.
+func (n *normalization) computeBackward(given, self, mean, rstd, weight *tensor.Tensor, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	defer n.Close()
 	if given.Numel() != self.Numel() {
 		n.Failf("the gradient must have the %d elements of self, but has sizes %v", self.Numel(), given.Sizes())
 	}
-	if n.fit(weight, nil, mean, rstd); n.Err != nil {
+	if n.checkParameters(weight, nil, mean, rstd); n.Err != nil {
 		return nil, nil, nil, n.Err
 	}
 	d := self.DType().Compute()
-	n.In, n.Given = n.laid(self, self.DType()), n.laid(given, self.DType())
-	n.Weight, n.Mean, n.Rstd = n.parameter(weight, self), n.parameter(mean, self), n.parameter(rstd, self)
-	none := n.empty(self, d, 0)
+	n.In, n.Given = n.toFormat(self, self.DType()), n.toFormat(given, self.DType())
+	n.Weight, n.Mean, n.Rstd = n.convertParameter(weight, self), n.convertParameter(mean, self), n.convertParameter(rstd, self)
+	none := n.newEmpty(self, d, 0)
 	gradients := []*tensor.Tensor{none, none, none}
 	if whole {
-		n.Out = n.like(self)
+		n.Out = n.newLikeInFormat(self)
 		gradients[0] = n.Out
 	}
 	each := !n.Columns && (n.Strips > 1 || n.Span > 1) // a sum for each run of each unit
@@ -188,7 +188,7 @@ func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor,
 		if each {
 			sizes = []int64{n.Units / max(n.Groups, 1), n.Groups * n.Runs}
 		}
-		n.Sums = [2]*tensor.Tensor{n.empty(self, d, sizes...), n.empty(self, d, sizes...)}
+		n.Sums = [2]*tensor.Tensor{n.newEmpty(self, d, sizes...), n.newEmpty(self, d, sizes...)}
 		if self.Numel() == 0 {
 			for _, t := range n.Sums {
 				n.Do(func() error { return fillWith(t, zero) })
@@ -212,32 +212,32 @@ func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor,
 
 // NnNormalizeGroups normalizes groups of channels of each example.
 func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
-	n := normalizing("nn_normalize_groups", self, weight, bias)
+	n := newNormalization("nn_normalize_groups", self, weight, bias)
 	n.Eps, n.Centred, n.Rounded = eps, centred, rounded
-	n.ofGroups(self, examples, groups, channels)
-	return n.forward(self, weight, bias, nil, nil)
+	n.setGroupGeometry(self, examples, groups, channels)
+	return n.computeForward(self, weight, bias, nil, nil)
 }
 
 // NnNormalizeGroupsGradient returns its gradient.
 func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
-	n := normalizing("nn_normalize_groups_gradient", self, given, mean, rstd, weight)
+	n := newNormalization("nn_normalize_groups_gradient", self, given, mean, rstd, weight)
 	n.Centred = centred
-	n.ofGroups(self, examples, groups, channels)
-	return n.backward(given, self, mean, rstd, weight, whole, affine)
+	n.setGroupGeometry(self, examples, groups, channels)
+	return n.computeBackward(given, self, mean, rstd, weight, whole, affine)
 }
 
 // NnNormalizeChannels normalizes channels over the batch, by mean and rstd if they are not nil.
 func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (result, m, r, v *tensor.Tensor, err error) {
-	n := normalizing("nn_normalize_channels", self, weight, bias, mean, rstd)
+	n := newNormalization("nn_normalize_channels", self, weight, bias, mean, rstd)
 	n.Eps, n.Centred, n.Fixed, n.Rounded = eps, true, mean != nil, rounded
-	n.ofChannels(self)
-	return n.forward(self, weight, bias, mean, rstd)
+	n.setChannelGeometry(self)
+	return n.computeForward(self, weight, bias, mean, rstd)
 }
 
 // NnNormalizeChannelsGradient returns its gradient.
 func NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
-	n := normalizing("nn_normalize_channels_gradient", self, given, mean, rstd, weight)
+	n := newNormalization("nn_normalize_channels_gradient", self, given, mean, rstd, weight)
 	n.Fixed, n.Centred = fixed, true
-	n.ofChannels(self)
-	return n.backward(given, self, mean, rstd, weight, whole, affine)
+	n.setChannelGeometry(self)
+	return n.computeBackward(given, self, mean, rstd, weight, whole, affine)
 }

@@ -29,7 +29,7 @@ var outProfiles = []profile{
 	{dtype.Complex64, []int64{2, 2}, []int64{1, 0}, uneven},
 	{dtype.Bool, []int64{3, 3}, nil, uneven},
 	{dtype.Float64, []int64{5}, nil, uneven},
-	{dtype.Float32, []int64{}, nil, ones},
+	{dtype.Float32, []int64{}, nil, onesLike},
 	{dtype.Float32, []int64{2, 3, 2, 2}, []int64{0, 2, 3, 1}, uneven},
 }
 

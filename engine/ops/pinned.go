@@ -37,7 +37,7 @@ func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope("pin_memory")
 	defer s.Close()
 	out := s.Track(pinnedLike(s.Op, self, self.DType(), shape.Preserve))
-	s.copy(out, self)
+	s.copyTensor(out, self)
 	return s.Return(out)
 }
 
@@ -59,7 +59,7 @@ func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 		return tensor.New(s.Op, self, dtype.Uint8, size, shape.ContiguousStrides(size), 0)
 	})
 	out := s.Step(func() (*tensor.Tensor, error) { return pinnedLike(s.Op, from, dtype.Uint8, shape.Preserve) })
-	s.copy(out, from)
+	s.copyTensor(out, from)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -69,8 +69,8 @@ func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 // StorageIsPinned reports whether the memory is pinned.
 func StorageIsPinned(self *storage.Storage) (bool, error) { return self.Pinned(), nil }
 
-// moved copies self without waiting for the device: a copy to the host goes to pinned memory.
-func moved(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+// copyAsync copies self without waiting for the device: a copy to the host uses pinned memory.
+func copyAsync(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
 	var out *tensor.Tensor

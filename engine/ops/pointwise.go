@@ -31,10 +31,10 @@ type pointwise struct {
 	swapped bool // the kernel takes the two inputs in the other order
 	exact   bool // out must have the result's dtype
 	wide    bool // complex results have parts of at least 32 bits
-	beside  bool // out may share any memory with the inputs
+	beside  bool // out may overlap the inputs
 	// Operands without dimensions are not rounded to a 16-bit dtype before they are computed with, as others are.
 	unrounded bool
-	mixed     func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) // replaces run for operands of two dtypes
+	mixed     func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) // replaces runKernel for operands of two dtypes
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
@@ -60,8 +60,8 @@ func resultType(operands ...*tensor.Tensor) dtype.DType {
 	return r.DType()
 }
 
-// run applies the operator to its inputs.
-func (p *pointwise) run(out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
+// runKernel applies the operator to its inputs.
+func (p *pointwise) runKernel(out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	common := inputs[0].DType()
 	if len(inputs) > 1 {
 		if p.mixed != nil && inputs[0].DType() != inputs[1].DType() {
@@ -72,7 +72,7 @@ func (p *pointwise) run(out *tensor.Tensor, values params, inputs ...*tensor.Ten
 	return p.runIn(common, out, values, inputs...)
 }
 
-// runIn is run with the promoted dtype given.
+// runIn is runKernel with the promoted dtype given.
 func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	if p.rule == promoteFloat && common.Category() < dtype.Floating {
 		common = dtype.Default()
@@ -88,7 +88,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	compute := p.kernel.Compute(common)
 	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
-		return nil, p.lacks(common, inputs)
+		return nil, p.newDTypeError(common, inputs)
 	}
 	var to tensoriter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
 	to.Op, to.Out, to.DType, to.Exact = p.name, out, result, p.exact
@@ -99,7 +99,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		return to.Done(err)
 	}
 	if to.To.DType() != result && result.Compute() != result && p.rule != compare {
-		return p.rounded(common, to.To, values, inputs)
+		return p.runRounded(common, to.To, values, inputs)
 	}
 	w := backend.Elementwise{Kernel: p.kernel, Compute: compute}
 	if values != nil {
@@ -109,7 +109,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if compute != common {
 		s := newScope(p.name)
 		defer s.Close()
-		if inputs = p.promoted(s, common, inputs); s.Err != nil {
+		if inputs = p.promoteInputs(s, common, inputs); s.Err != nil {
 			return to.Done(s.Err)
 		}
 	}
@@ -123,8 +123,9 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	return to.Done(backend.On(to.To).Elementwise(p.name, w))
 }
 
-// unpromoted returns the error of operands without a dtype in common: it names the first two dtypes of which one is an eight-bit float.
-func unpromoted(op string, operands ...*tensor.Tensor) error {
+// newPromotionError returns the error of operands without a common dtype: it names the first two dtypes of which one is an eight-bit
+// float.
+func newPromotionError(op string, operands ...*tensor.Tensor) error {
 	for i, first := range operands {
 		for _, other := range operands[i+1:] {
 			if a, b := first.DType(), other.DType(); a != b && (a.IsFloat8() || b.IsFloat8()) {
@@ -139,11 +140,11 @@ func errUnpromoted(op string, a, b dtype.DType) error {
 	return status.Runtimef("%s: Promotion for Float8 Types is not supported, attempted to promote %s and %s; convert one of them to the dtype of the other", op, a.ScalarType(), b.ScalarType())
 }
 
-// lacks returns the error for a dtype that the operator has no kernel for. If two operands are promoted to a third dtype, the error names the dtypes
-// of the operands.
-func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
+// newDTypeError returns the error for a dtype that the operator has no kernel for. If two operands are promoted to a third dtype, the
+// error names the dtypes of the operands.
+func (p *pointwise) newDTypeError(common dtype.DType, inputs []*tensor.Tensor) error {
 	if common == dtype.Unpromoted {
-		return unpromoted(p.name, inputs...)
+		return newPromotionError(p.name, inputs...)
 	}
 	if len(inputs) == 2 && common.IsFloatingPoint() && inputs[0].DType().IsIntegral() && inputs[1].DType().IsIntegral() {
 		return status.NotImplementedf("%s: not implemented for operands of dtype %v and %v, which promote to %v; convert one of them to the dtype of the other", p.name, inputs[0].DType(), inputs[1].DType(), common)
@@ -151,25 +152,25 @@ func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
 	return p.kernel.Lacks(p.name, common)
 }
 
-// promoted returns the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
-func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tensor) []*tensor.Tensor {
+// promoteInputs converts the inputs of an operator on a 16-bit dtype, which computes in wider numbers, to that dtype.
+func (p *pointwise) promoteInputs(s *scope, common dtype.DType, inputs []*tensor.Tensor) []*tensor.Tensor {
 	for i, t := range inputs {
 		if t.DType() != common && !(p.unrounded && t.Rank() != dtype.Dimensioned) {
 			inputs = slices.Clone(inputs)
-			inputs[i] = s.cast(t, common)
+			inputs[i] = s.castRowMajor(t, common)
 		}
 	}
 	return inputs
 }
 
-// rounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own
-// dtype first.
-func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
+// runRounded writes results of a 16-bit dtype to an output of another one: computed in wider numbers, they are rounded to their own dtype
+// first.
+func (p *pointwise) runRounded(common dtype.DType, to *tensor.Tensor, values params, inputs []*tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope(p.name)
 	defer s.Close()
 	narrow := s.Track(p.runIn(common, nil, values, inputs...))
-	s.copy(to, narrow)
-	return s.in(to)
+	s.copyTensor(to, narrow)
+	return s.returnOut(to)
 }
 
 // copyOf copies self to out, or to a new tensor: the result of operators that do not change the dtype.
@@ -182,8 +183,8 @@ func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return to.Done(err)
 }
 
-// fill writes v, converted as a cast does, to out or a new tensor of self's shape.
-func fill(op string, out, self *tensor.Tensor, result dtype.DType, exact bool, v dtype.Scalar) (*tensor.Tensor, error) {
+// fillResult writes v, converted as a cast does, to out or a new tensor of self's shape.
+func fillResult(op string, out, self *tensor.Tensor, result dtype.DType, exact bool, v dtype.Scalar) (*tensor.Tensor, error) {
 	to := tensoriter.Output{Op: op, Out: out, DType: result, Exact: exact}
 	err := to.Broadcast(self)
 	if err == nil {
@@ -192,8 +193,8 @@ func fill(op string, out, self *tensor.Tensor, result dtype.DType, exact bool, v
 	return to.Done(err)
 }
 
-// typeOrdered returns the TypeError of operators that need an order.
-func typeOrdered(op string, operands ...*tensor.Tensor) error {
+// requireOrderedTypes returns a TypeError for dtypes without an order.
+func requireOrderedTypes(op string, operands ...*tensor.Tensor) error {
 	for _, t := range operands {
 		if t.DType().IsComplex() {
 			return status.Typef("%s: does not support complex inputs, but got %v; use abs() or real() to compare complex numbers", op, t.DType())
@@ -202,8 +203,9 @@ func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	return nil
 }
 
-// oneDevice returns an error for tensors on another device than self. Tensors of the CPU join meta tensors; absent ones, which are nil, do not count.
-func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
+// checkSameDevice returns an error for tensors on another device than self. Tensors of the CPU are compatible with meta tensors; nil
+// tensors are ignored.
+func checkSameDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
 	for _, t := range others {
 		if t == nil || t.Device() == self.Device() || t.Device().Type == device.CPU && !backend.Known(self) {
 			continue
@@ -213,10 +215,10 @@ func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
 	return nil
 }
 
-// joins is oneDevice, except that a zero-dim tensor on the CPU is compatible with any device.
-func joins(op string, self, t *tensor.Tensor) error {
+// checkDevice is checkSameDevice, except that a zero-dim tensor on the CPU is compatible with any device.
+func checkDevice(op string, self, t *tensor.Tensor) error {
 	if t.Dim() == 0 && t.Device().Type == device.CPU {
 		return nil
 	}
-	return oneDevice(op, self, t)
+	return checkSameDevice(op, self, t)
 }

@@ -23,27 +23,27 @@ var (
 
 // NnLargest returns the largest element of each window.
 func NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	p := pool("nn_largest", maxPoolKernel, taps, stride, padding, dilation)
+	p := newPooler("nn_largest", maxPoolKernel, taps, stride, padding, dilation)
 	defer p.Close()
-	p.Images = p.laid(self, format)
-	p.Results = p.like(self, sizes, self.DType(), format)
-	return p.run(p.Results)
+	p.Images = p.toFormat(self, format)
+	p.Results = p.newWithSizes(self, sizes, self.DType(), format)
+	return p.launchReturning(p.Results)
 }
 
 // NnLargestPlaces returns the largest element of each window, and its place in the image.
 func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (values, indices *tensor.Tensor, err error) {
-	p := pool("nn_largest_places", maxPoolKernel, taps, stride, padding, dilation)
+	p := newPooler("nn_largest_places", maxPoolKernel, taps, stride, padding, dilation)
 	defer p.Close()
-	p.Images = p.laid(self, format)
-	p.Results = p.like(self, sizes, self.DType(), format)
-	p.Indices = p.like(self, sizes, dtype.Int64, format)
-	p.launch()
+	p.Images = p.toFormat(self, format)
+	p.Results = p.newWithSizes(self, sizes, self.DType(), format)
+	p.Indices = p.newWithSizes(self, sizes, dtype.Int64, format)
+	p.launchKernel()
 	return p.ReturnBoth(p.Results, p.Indices)
 }
 
 // NnFractionalLargest returns the largest element of each window, with window positions from samples, and its position in the image.
 func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (values, indices *tensor.Tensor, err error) {
-	p := pool("nn_fractional_largest", fractionalPoolKernel, taps, nil, nil, nil)
+	p := newPooler("nn_fractional_largest", fractionalPoolKernel, taps, nil, nil, nil)
 	defer p.Close()
 	n := self.Dim() - 2
 	if samples.Dim() != 3 || samples.Sizes()[0] < self.Sizes()[0] || samples.Sizes()[1] != self.Sizes()[1] || samples.Sizes()[2] != int64(n) || samples.DType() != self.DType() {
@@ -51,73 +51,73 @@ func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (val
 	}
 	_, err = tensoriter.Device(p.Op, self, samples)
 	p.Fail(err)
-	p.Images = p.laid(self, shape.Contiguous)
-	p.Results = p.like(self, sizes, self.DType(), shape.Contiguous)
-	p.Indices = p.like(self, sizes, dtype.Int64, shape.Contiguous)
+	p.Images = p.toFormat(self, shape.Contiguous)
+	p.Results = p.newWithSizes(self, sizes, self.DType(), shape.Contiguous)
+	p.Indices = p.newWithSizes(self, sizes, dtype.Int64, shape.Contiguous)
 	p.Samples = samples
 	if p.Err == nil && !samples.IsContiguous() {
 		p.Samples = p.Step(func() (*tensor.Tensor, error) {
-			return cloned(p.Op, samples, samples.DType(), samples.Device(), shape.Contiguous)
+			return cloneTensor(p.Op, samples, samples.DType(), samples.Device(), shape.Contiguous)
 		})
 	}
-	p.launch()
+	p.launchKernel()
 	return p.ReturnBoth(p.Results, p.Indices)
 }
 
 // NnAddAtPlaces scatters the values of windows to zeros of the given sizes, at the positions in indices.
 func NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	p := pool("nn_add_at_places", maxPoolGradientKernel, nil, nil, nil, nil)
+	p := newPooler("nn_add_at_places", maxPoolGradientKernel, nil, nil, nil, nil)
 	defer p.Close()
 	if !slices.Equal(given.Sizes(), indices.Sizes()) || indices.DType() != dtype.Int64 {
 		p.Failf("indices must be of int64 and have the sizes of given, %v, but have %v, of %v", given.Sizes(), indices.Sizes(), indices.DType())
 	}
 	_, err := tensoriter.Device(p.Op, given, indices)
 	p.Fail(err)
-	p.Results, p.Indices = p.laid(given, format), p.laid(indices, format)
-	p.Images = p.like(given, sizes, given.DType(), format)
-	return p.run(p.Images)
+	p.Results, p.Indices = p.toFormat(given, format), p.toFormat(indices, format)
+	p.Images = p.newWithSizes(given, sizes, given.DType(), format)
+	return p.launchReturning(p.Images)
 }
 
 // NnAverage returns the mean of each window.
 func NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	p := pool("nn_average", averagePoolKernel, taps, stride, padding, ones(taps))
+	p := newPooler("nn_average", averagePoolKernel, taps, stride, padding, onesLike(taps))
 	defer p.Close()
 	p.Padded, p.Divisor = padded, divisor
-	p.Images = p.laid(self, format)
-	p.Results = p.like(self, sizes, self.DType(), format)
-	return p.run(p.Results)
+	p.Images = p.toFormat(self, format)
+	p.Results = p.newWithSizes(self, sizes, self.DType(), format)
+	return p.launchReturning(p.Results)
 }
 
 // NnAverageGradient is the transpose of NnAverage.
 func NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	p := pool("nn_average_gradient", averagePoolGradientKernel, taps, stride, padding, ones(taps))
+	p := newPooler("nn_average_gradient", averagePoolGradientKernel, taps, stride, padding, onesLike(taps))
 	defer p.Close()
 	p.Padded, p.Divisor = padded, divisor
-	p.Results = p.laid(given, format)
-	p.Images = p.like(given, sizes, given.DType(), format)
-	return p.run(p.Images)
+	p.Results = p.toFormat(given, format)
+	p.Images = p.newWithSizes(given, sizes, given.DType(), format)
+	return p.launchReturning(p.Images)
 }
 
 // NnColumns computes im2col: for each kernel element of each channel, the input elements that it is multiplied with.
 func NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
-	p := pool("nn_columns", columnsKernel, taps, stride, padding, dilation)
+	p := newPooler("nn_columns", columnsKernel, taps, stride, padding, dilation)
 	defer p.Close()
-	p.Images = p.laid(self, shape.Contiguous)
-	p.Results = p.channelled(self, sizes, func(channels, taps int64) (int64, bool) { return shape.Times(channels, taps), true })
-	return p.run(p.Results)
+	p.Images = p.toFormat(self, shape.Contiguous)
+	p.Results = p.newWithChannels(self, sizes, func(channels, taps int64) (int64, bool) { return shape.Times(channels, taps), true })
+	return p.launchReturning(p.Results)
 }
 
 // NnFromColumns is the transpose of NnColumns.
 func NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
-	p := pool("nn_from_columns", fromColumnsKernel, taps, stride, padding, dilation)
+	p := newPooler("nn_from_columns", fromColumnsKernel, taps, stride, padding, dilation)
 	defer p.Close()
-	p.Results = p.laid(given, shape.Contiguous)
-	p.Images = p.channelled(given, sizes, func(channels, taps int64) (int64, bool) { return channels / taps, channels%taps == 0 })
-	return p.run(p.Images)
+	p.Results = p.toFormat(given, shape.Contiguous)
+	p.Images = p.newWithChannels(given, sizes, func(channels, taps int64) (int64, bool) { return channels / taps, channels%taps == 0 })
+	return p.launchReturning(p.Images)
 }
 
-// channelled returns an empty tensor like t with other sizes. number converts the channels of t to those of the result.
-func (p *pooler) channelled(t *tensor.Tensor, sizes []int64, number func(channels, taps int64) (int64, bool)) *tensor.Tensor {
+// newWithChannels returns an empty tensor like t with other sizes. number converts the channels of t to those of the result.
+func (p *pooler) newWithChannels(t *tensor.Tensor, sizes []int64, number func(channels, taps int64) (int64, bool)) *tensor.Tensor {
 	taps := int64(1)
 	for _, n := range p.Taps {
 		taps = shape.Times(taps, max(n, 0))
@@ -132,10 +132,11 @@ func (p *pooler) channelled(t *tensor.Tensor, sizes []int64, number func(channel
 	if !fits {
 		p.Failf("the number of channels must be divisible by the product of kernel_size %v, which is %d, but sizes are %v", p.Taps, taps, t.Sizes())
 	}
-	return p.empty(t, t.DType(), slices.Concat(t.Sizes()[:1], []int64{channels}, sizes)...)
+	return p.newEmpty(t, t.DType(), slices.Concat(t.Sizes()[:1], []int64{channels}, sizes)...)
 }
 
-func ones(like []int64) []int64 { return slices.Repeat([]int64{1}, len(like)) }
+// onesLike returns ones, as many as like has numbers.
+func onesLike(like []int64) []int64 { return slices.Repeat([]int64{1}, len(like)) }
 
 // pooler is the work of an operator on windows.
 type pooler struct {
@@ -143,12 +144,12 @@ type pooler struct {
 	backend.Pooling
 }
 
-func pool(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) *pooler {
+func newPooler(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) *pooler {
 	return &pooler{*newScope(op), backend.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
 }
 
-// laid returns t in a format that kernels read.
-func (p *pooler) laid(t *tensor.Tensor, format shape.MemoryFormat) *tensor.Tensor {
+// toFormat returns t in a format that kernels support.
+func (p *pooler) toFormat(t *tensor.Tensor, format shape.MemoryFormat) *tensor.Tensor {
 	if n := t.Dim() - 2; n < 1 || n > 3 {
 		p.Failf("expected 1 to 3 spatial dimensions after (N, C), but got sizes %v", t.Sizes())
 	}
@@ -158,11 +159,11 @@ func (p *pooler) laid(t *tensor.Tensor, format shape.MemoryFormat) *tensor.Tenso
 	if shape.IsFormat(t.Sizes(), t.Strides(), format) {
 		return t
 	}
-	return p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, t, t.DType(), t.Device(), format) })
+	return p.Step(func() (*tensor.Tensor, error) { return cloneTensor(p.Op, t, t.DType(), t.Device(), format) })
 }
 
-// like returns a tensor with other sizes behind those of examples and channels.
-func (p *pooler) like(t *tensor.Tensor, sizes []int64, d dtype.DType, format shape.MemoryFormat) *tensor.Tensor {
+// newWithSizes returns a tensor with the batch size and channels of t, followed by sizes.
+func (p *pooler) newWithSizes(t *tensor.Tensor, sizes []int64, d dtype.DType, format shape.MemoryFormat) *tensor.Tensor {
 	if p.Err == nil && (len(sizes) != t.Dim()-2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 })) {
 		p.Failf("expected %d sizes, none of them negative, for a tensor of sizes %v, but got %v", t.Dim()-2, t.Sizes(), sizes)
 	}
@@ -175,13 +176,13 @@ func (p *pooler) like(t *tensor.Tensor, sizes []int64, d dtype.DType, format sha
 	return p.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(p.Op, all, strides, d, t.Device()) })
 }
 
-// run launches the kernel and returns made.
-func (p *pooler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
-	p.launch()
+// launchReturning launches the kernel and returns made.
+func (p *pooler) launchReturning(made *tensor.Tensor) (*tensor.Tensor, error) {
+	p.launchKernel()
 	return p.Return(made)
 }
 
-func (p *pooler) launch() {
+func (p *pooler) launchKernel() {
 	if p.Err != nil {
 		return
 	}

@@ -60,7 +60,7 @@ func Shown(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Device().Type == device.CPU || !backend.Known(t) {
 		return t
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return cloned(s.Op, t, t.DType(), device.Host, shape.Preserve) })
+	return s.Step(func() (*tensor.Tensor, error) { return cloneTensor(s.Op, t, t.DType(), device.Host, shape.Preserve) })
 }
 
 // ScalarOperand creates a zero-dim tensor that counts as a number.
@@ -72,7 +72,7 @@ func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
 func ResultType(a, b *tensor.Tensor) (dtype.DType, error) {
 	d := resultType(a, b)
 	if d == dtype.Unpromoted {
-		return dtype.None, unpromoted("result_type", a, b)
+		return dtype.None, newPromotionError("result_type", a, b)
 	}
 	return d, nil
 }

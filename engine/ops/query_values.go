@@ -76,7 +76,7 @@ func NnCounts(self *tensor.Tensor) ([]int64, error) {
 	}
 	s := newScope(op)
 	defer s.Close()
-	whole := s.cast(self, dtype.Int64)
+	whole := s.castRowMajor(self, dtype.Int64)
 	if s.Err != nil {
 		return nil, s.Err
 	}

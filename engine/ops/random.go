@@ -14,8 +14,8 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// draw fills t from a distribution. Parameters are prepared by the scope, or nil. A nil generator is the device's default generator.
-func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
+// fillFrom fills t from a distribution. Parameters are prepared by the scope, or nil. A nil generator is the device's default generator.
+func fillFrom(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
 	for _, t := range []*tensor.Tensor{t, each} {
 		if t != nil && t.DType().IsFloat8() {
 			return status.NotImplementedf("%s: not implemented for dtype %v; use float16, bfloat16, float32 or float64", op, t.DType())
@@ -40,46 +40,47 @@ func drawInto(op string, t, each *tensor.Tensor, g *random.Generator, from rando
 	if err := tensoriter.Writable(op, t); err != nil {
 		return err
 	}
-	return draw(op, t, each, g, from)
+	return fillFrom(op, t, each, g, from)
 }
 
-// beside returns a parameter for each element of a tensor of the given sizes and strides, in the order in which draw fills them.
-func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
+// expandParameter returns a parameter for each element of a tensor of the given sizes and strides, in the order in which fillFrom fills
+// them.
+func (s *scope) expandParameter(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
 	t := s.Track(tensor.EmptyStrided(s.Op, sizes, shape.PreserveStrides(sizes, strides), p.DType(), p.Device()))
 	if wide := s.Track(view.Expand(s.Op, p, sizes)); s.Err == nil {
-		s.copy(t, wide)
+		s.copyTensor(t, wide)
 	}
 	return t
 }
 
-// drawn makes or resizes the result of a random factory and fills it.
-func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
+// newDrawn creates or resizes the result of a random factory and fills it.
+func newDrawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
 	if out != nil { // an error leaves out unchanged
 		s := newScope(op)
 		defer s.Close()
-		if none := s.empty(out, out.DType(), 0); s.Err == nil {
-			s.Err = draw(op, none, each, g, from)
+		if none := s.newEmpty(out, out.DType(), 0); s.Err == nil {
+			s.Err = fillFrom(op, none, each, g, from)
 		}
 		if s.Err != nil {
 			return nil, s.Err
 		}
 	}
-	to, err := factory(op, out, size, d, otherwise, layout, dev)
+	to, err := newFactoryOutput(op, out, size, d, otherwise, layout, dev)
 	if err == nil {
 		err = drawInto(op, to.To, each, g, from)
 	}
 	return to.Done(err)
 }
 
-// drawnLike is drawn in the shape, dtype, device and memory format of another tensor.
-func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
+// newDrawnLike is newDrawn in the shape, dtype, device and memory format of another tensor.
+func newDrawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
 	if dev.IsNone() {
 		dev = self.Device()
 	}
-	d, dev, err := options(op, d, self.DType(), layout, dev)
+	d, dev, err := resolveOptions(op, d, self.DType(), layout, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -92,18 +93,18 @@ func drawnLike(op string, self *tensor.Tensor, d dtype.DType, layout tensor.Layo
 	s := newScope(op)
 	defer s.Close()
 	t := s.Track(tensor.EmptyStrided(op, self.Sizes(), strides, d, dev))
-	s.Do(func() error { return draw(op, t, nil, g, from) })
+	s.Do(func() error { return fillFrom(op, t, nil, g, from) })
 	return s.Return(t)
 }
 
 // Rand draws from the uniform distribution on [0, 1).
 func Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("rand", out, size, d, dtype.Default(), layout, dev, nil, g, random.Uniform{To: 1})
+	return newDrawn("rand", out, size, d, dtype.Default(), layout, dev, nil, g, random.Uniform{To: 1})
 }
 
 // Randn draws from the standard normal distribution.
 func Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("randn", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Std: 1})
+	return newDrawn("randn", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Std: 1})
 }
 
 // Randint draws integers from [low, high).
@@ -111,7 +112,7 @@ func Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Genera
 	if low >= high {
 		return nil, status.Runtimef("randint: expected low < high, but got low %d and high %d", low, high)
 	}
-	return drawn("randint", out, size, d, dtype.Int64, layout, dev, nil, g, random.Integers{From: low, To: high})
+	return newDrawn("randint", out, size, d, dtype.Int64, layout, dev, nil, g, random.Integers{From: low, To: high})
 }
 
 // RandintHigh draws integers from [0, high).
@@ -124,22 +125,22 @@ func Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, l
 	if n < 0 {
 		return nil, status.Runtimef("randperm: n must not be negative, but got %d", n)
 	}
-	return drawn("randperm", out, []int64{n}, d, dtype.Int64, layout, dev, nil, g, random.Permutation{N: n})
+	return newDrawn("randperm", out, []int64{n}, d, dtype.Int64, layout, dev, nil, g, random.Permutation{N: n})
 }
 
 // RandLike is Rand in the shape of self.
 func RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return drawnLike("rand_like", self, d, layout, dev, f, g, random.Uniform{To: 1})
+	return newDrawnLike("rand_like", self, d, layout, dev, f, g, random.Uniform{To: 1})
 }
 
 // RandnLike is Randn in the shape of self.
 func RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return drawnLike("randn_like", self, d, layout, dev, f, g, random.Normal{Std: 1})
+	return newDrawnLike("randn_like", self, d, layout, dev, f, g, random.Normal{Std: 1})
 }
 
 // RandintLike is Randint in the shape of self.
 func RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
-	return drawnLike("randint_like", self, d, layout, dev, f, g, random.Integers{From: low, To: high})
+	return newDrawnLike("randint_like", self, d, layout, dev, f, g, random.Integers{From: low, To: high})
 }
 
 // RandintLikeHigh is RandintHigh in the shape of self.
@@ -149,11 +150,12 @@ func RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dty
 
 // NormalSize draws a tensor of normals of one mean and standard deviation.
 func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return drawn("normal", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Mean: mean, Std: std})
+	return newDrawn("normal", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Mean: mean, Std: std})
 }
 
-// checkEach returns an error for probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
-func checkEach(op string, t, each *tensor.Tensor) error {
+// checkDrawParameter returns an error for probabilities, rates or weights that are not on the device of the tensor that is filled, or
+// overlap it.
+func checkDrawParameter(op string, t, each *tensor.Tensor) error {
 	if t.Device() != each.Device() {
 		return tensoriter.TwoDevices(op, t.Device(), each.Device())
 	}
@@ -169,23 +171,23 @@ func Bernoulli(out, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, e
 	defer s.Close()
 	strides := shape.ContiguousStrides(self.Sizes())
 	if out != nil {
-		if err := checkEach("bernoulli", out, self); err != nil {
+		if err := checkDrawParameter("bernoulli", out, self); err != nil {
 			return nil, err
 		}
 		if slices.Equal(out.Sizes(), self.Sizes()) {
 			strides = out.Strides()
 		}
 	}
-	p := s.beside(self, self.Sizes(), strides)
+	p := s.expandParameter(self, self.Sizes(), strides)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), p, g, random.BernoulliEach{})
+	return newDrawn("bernoulli", out, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), p, g, random.BernoulliEach{})
 }
 
 // BernoulliP draws 0 or 1 in the shape of self.
 func BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (*tensor.Tensor, error) {
-	return drawn("bernoulli", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), nil, g, random.Bernoulli{P: p})
+	return newDrawn("bernoulli", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), nil, g, random.Bernoulli{P: p})
 }
 
 // Multinomial draws indices of weights.
@@ -199,10 +201,10 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	}
 	s := newScope("multinomial")
 	defer s.Close()
-	weights := s.cast(self, self.DType())
+	weights := s.castRowMajor(self, self.DType())
 	if out != nil && s.Err == nil {
-		if s.Err = checkEach("multinomial", out, self); s.Err == nil && out.Storage() == self.Storage() {
-			weights = s.contiguousCopy(self, self.DType())
+		if s.Err = checkDrawParameter("multinomial", out, self); s.Err == nil && out.Storage() == self.Storage() {
+			weights = s.copyContiguous(self, self.DType())
 		}
 	}
 	s.Do(func() error { return tensoriter.SameDType("multinomial", out, dtype.Int64) })
@@ -211,18 +213,18 @@ func Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *r
 	}
 	size := append([]int64{}, self.Sizes()...)
 	size[len(size)-1] = samples
-	return drawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), weights, g, from)
+	return newDrawn("multinomial", out, size, dtype.Int64, dtype.Int64, tensor.NoLayout, self.Device(), weights, g, from)
 }
 
 // Poisson draws counts with the rates in self.
 func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	s := newScope("poisson")
 	defer s.Close()
-	rates := s.cast(self, self.DType())
+	rates := s.castRowMajor(self, self.DType())
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, g, random.Poisson{})
+	return newDrawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, g, random.Poisson{})
 }
 
 // StandardGamma draws gamma random numbers of rate 1 with the shape parameters in self.
@@ -230,11 +232,11 @@ func StandardGamma(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, er
 	const op = "_standard_gamma"
 	s := newScope(op)
 	defer s.Close()
-	shapes := s.cast(self, self.DType())
+	shapes := s.castRowMajor(self, self.DType())
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn(op, nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), shapes, g, random.Gamma{})
+	return newDrawn(op, nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), shapes, g, random.Gamma{})
 }
 
 // Binomial draws how many of count trials succeed, each with a probability of prob.
@@ -247,7 +249,7 @@ func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, 
 	case prob.DType() != d:
 		return nil, status.Runtimef("%s: expected prob of the dtype of count, %v, but got %v", op, d, prob.DType())
 	}
-	if err := checkEach(op, count, prob); err != nil {
+	if err := checkDrawParameter(op, count, prob); err != nil {
 		return nil, err
 	}
 	sizes, err := tensoriter.Shape(op, count, prob)
@@ -259,10 +261,10 @@ func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, 
 	each := s.Track(tensor.Empty(op, shape.Append(sizes, 2), d, count.Device()))
 	for i, parameter := range []*tensor.Tensor{count, prob} {
 		to := s.Step(func() (*tensor.Tensor, error) { return view.Select(op, each, -1, int64(i)) })
-		s.copy(to, s.expand(parameter, sizes))
+		s.copyTensor(to, s.expandTo(parameter, sizes))
 	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return drawn(op, nil, sizes, dtype.None, d, tensor.NoLayout, count.Device(), each, g, random.Binomial{})
+	return newDrawn(op, nil, sizes, dtype.None, d, tensor.NoLayout, count.Device(), each, g, random.Binomial{})
 }

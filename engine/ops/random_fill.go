@@ -66,12 +66,12 @@ func FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) error {
 	if !d.IsFloatingPoint() {
 		return status.NotImplementedf("%s: expected probabilities of a floating-point dtype, but got %v", op, d)
 	}
-	if err := checkEach(op, self, p); err != nil {
+	if err := checkDrawParameter(op, self, p); err != nil {
 		return err
 	}
 	s := newScope(op)
 	defer s.Close()
-	each := s.beside(p, self.Sizes(), self.Strides())
+	each := s.expandParameter(p, self.Sizes(), self.Strides())
 	if s.Err != nil {
 		return s.Err
 	}
@@ -114,7 +114,7 @@ func DefaultGeneratorOf(dev device.Device) (*random.Generator, error) {
 		return nil, err
 	}
 	if dev.Type == device.Meta {
-		return nil, noneOnMeta(op)
+		return nil, newMetaError(op)
 	}
 	return defaultGenerator(dev), nil
 }

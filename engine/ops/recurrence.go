@@ -21,8 +21,9 @@ type recurrence struct {
 	rows, sequences, units, gates int64
 }
 
-// recurring begins the work on a layer whose operands fit. weight has the dtype and device of like.
-func recurring(op string, x, h, c, weight, like *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
+// newRecurrence starts a recurrent layer, and returns one with an error if the operands do not fit. weight has the dtype and device of
+// like.
+func newRecurrence(op string, x, h, c, weight, like *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
 	r := &recurrence{scope: newScope(op)}
 	gates, ok := cellGates[cells]
 	if !ok {
@@ -48,19 +49,19 @@ func recurring(op string, x, h, c, weight, like *tensor.Tensor, batches []int64,
 	}
 	r.gates = gates
 	r.Cell, r.Batches, r.Reverse = cells, batches, reverse
-	r.fit("x", x, x, r.rows, r.gates*r.units)
-	r.fit("the state", x, h, r.sequences, r.units)
-	r.fit("weight", like, weight, r.gates*r.units, r.units)
+	r.checkMatrix("x", x, x, r.rows, r.gates*r.units)
+	r.checkMatrix("the state", x, h, r.sequences, r.units)
+	r.checkMatrix("weight", like, weight, r.gates*r.units, r.units)
 	if cells == "lstm" {
-		r.fit("the cells' state", x, c, r.sequences, r.units)
+		r.checkMatrix("the cells' state", x, c, r.sequences, r.units)
 	} else if c != nil {
 		r.Failf("a cell state is only supported for 'lstm'")
 	}
 	return r
 }
 
-// fit returns an error for a matrix of other sizes, or of another dtype or device than x.
-func (r *recurrence) fit(name string, x, t *tensor.Tensor, sizes ...int64) {
+// checkMatrix returns an error for a matrix of other sizes, or of another dtype or device than x.
+func (r *recurrence) checkMatrix(name string, x, t *tensor.Tensor, sizes ...int64) {
 	switch {
 	case r.Err != nil:
 	case t == nil:
@@ -72,12 +73,12 @@ func (r *recurrence) fit(name string, x, t *tensor.Tensor, sizes ...int64) {
 	}
 }
 
-// ordered returns t in row-major order; nil stays nil.
-func (r *recurrence) ordered(t *tensor.Tensor) *tensor.Tensor {
+// toRowMajor returns t in row-major order; nil stays nil.
+func (r *recurrence) toRowMajor(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil || r.Err != nil {
 		return nil
 	}
-	return r.cast(t, t.DType())
+	return r.castRowMajor(t, t.DType())
 }
 
 // NnRecurrence runs the cells of a layer in one direction over all steps, whose products of inputs are x.
@@ -86,16 +87,16 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	if x.DType() == dtype.Float32 && x.Device().Type == device.CPU && weight.Device().Type == device.CPU && backend.RoundsProducts(weight.DType()) {
 		like = weight
 	}
-	r := recurring("nn_recurrence", x, h, cell, weight, like, batches, reverse, cells)
+	r := newRecurrence("nn_recurrence", x, h, cell, weight, like, batches, reverse, cells)
 	defer r.Close()
 	if bias != nil {
-		r.fit("bias", x, bias, r.gates*r.units)
+		r.checkMatrix("bias", x, bias, r.gates*r.units)
 	}
 	if r.Err != nil {
 		return nil, nil, nil, nil, nil, r.Err
 	}
 	d := x.DType()
-	r.X, r.H, r.C, r.Weight, r.Bias = r.ordered(x), r.ordered(h), r.ordered(cell), r.ordered(weight), r.ordered(bias)
+	r.X, r.H, r.C, r.Weight, r.Bias = r.toRowMajor(x), r.toRowMajor(h), r.toRowMajor(cell), r.toRowMajor(weight), r.toRowMajor(bias)
 	saved, cellStates := int64(0), int64(0)
 	if r.gates > 1 {
 		saved = r.rows
@@ -103,8 +104,8 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	if cell != nil {
 		cellStates = r.sequences
 	}
-	list := []*tensor.Tensor{r.empty(x, d, r.rows, r.units), r.empty(x, d, r.sequences, r.units), r.empty(x, d, cellStates, r.units),
-		r.empty(x, d, saved, r.gates*r.units), r.empty(x, d, saved, r.units)}
+	list := []*tensor.Tensor{r.newEmpty(x, d, r.rows, r.units), r.newEmpty(x, d, r.sequences, r.units), r.newEmpty(x, d, cellStates, r.units),
+		r.newEmpty(x, d, saved, r.gates*r.units), r.newEmpty(x, d, saved, r.units)}
 	r.Hidden, r.Last = list[0], list[1]
 	if r.gates > 1 {
 		r.Gates, r.Cells = list[3], list[4]
@@ -126,32 +127,32 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	if cellGates[cells] == 1 { // they save nothing but their states
 		sums = output
 	}
-	r := recurring("nn_recurrence_gradient", sums, h, cell, weight, sums, batches, reverse, cells)
+	r := newRecurrence("nn_recurrence_gradient", sums, h, cell, weight, sums, batches, reverse, cells)
 	defer r.Close()
-	r.fit("the gradient", output, given, r.rows, r.units)
-	r.fit("output", gates, output, r.rows, r.units)
-	r.fit("the gradient of the last state", output, givenLast, r.sequences, r.units)
+	r.checkMatrix("the gradient", output, given, r.rows, r.units)
+	r.checkMatrix("output", gates, output, r.rows, r.units)
+	r.checkMatrix("the gradient of the last state", output, givenLast, r.sequences, r.units)
 	if r.gates > 1 {
-		r.fit("what cells keep", output, kept, r.rows, r.units)
+		r.checkMatrix("what cells keep", output, kept, r.rows, r.units)
 	}
 	if cell != nil {
-		r.fit("the gradient of the last cells' state", output, givenCell, r.sequences, r.units)
+		r.checkMatrix("the gradient of the last cells' state", output, givenCell, r.sequences, r.units)
 	}
 	if r.Err != nil {
 		return nil, nil, nil, nil, r.Err
 	}
 	d := output.DType()
-	r.Given, r.Hidden, r.H, r.C, r.Weight = r.ordered(given), r.ordered(output), r.ordered(h), r.ordered(cell), r.ordered(weight)
+	r.Given, r.Hidden, r.H, r.C, r.Weight = r.toRowMajor(given), r.toRowMajor(output), r.toRowMajor(h), r.toRowMajor(cell), r.toRowMajor(weight)
 	if r.gates > 1 {
-		r.Gates, r.Cells = r.ordered(gates), r.ordered(kept)
+		r.Gates, r.Cells = r.toRowMajor(gates), r.toRowMajor(kept)
 	}
 	width := r.gates
 	if cells == "gru" {
 		width = 4
 	}
-	list := []*tensor.Tensor{r.empty(output, d, r.rows, width*r.units), r.contiguousCopy(givenLast, d), r.empty(output, d, 0, r.units), r.empty(output, d, r.rows, r.units)}
+	list := []*tensor.Tensor{r.newEmpty(output, d, r.rows, width*r.units), r.copyContiguous(givenLast, d), r.newEmpty(output, d, 0, r.units), r.newEmpty(output, d, r.rows, r.units)}
 	if cell != nil && r.Err == nil {
-		list[2] = r.contiguousCopy(givenCell, d)
+		list[2] = r.copyContiguous(givenCell, d)
 		r.LastCell = list[2]
 	}
 	r.Slopes, r.Last, r.Previous = list[0], list[1], list[3]
@@ -167,7 +168,7 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope("nn_conjugate")
 	defer s.Close()
-	list, err := fallingCounts(lengths)
+	list, err := readDecreasingCounts(lengths)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	if len(list) > 0 {
 		most = list[0]
 	}
-	made := s.empty(lengths, dtype.Int64, most)
+	made := s.newEmpty(lengths, dtype.Int64, most)
 	s.Do(func() error {
 		return backend.WriteInts(s.Op, made, func(to []int64) {
 			j := len(list)
@@ -190,8 +191,8 @@ func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Return(made)
 }
 
-// fallingCounts are positive numbers, none larger than the one before.
-func fallingCounts(t *tensor.Tensor) ([]int64, error) {
+// readDecreasingCounts returns the positive counts in t, none larger than the one before.
+func readDecreasingCounts(t *tensor.Tensor) ([]int64, error) {
 	list, err := NnCounts(t)
 	for i, n := range list {
 		if n <= 0 || i > 0 && n > list[i-1] {
@@ -206,7 +207,7 @@ func fallingCounts(t *tensor.Tensor) ([]int64, error) {
 func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 	s := newScope("nn_places")
 	defer s.Close()
-	list, err := fallingCounts(counts)
+	list, err := readDecreasingCounts(counts)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +215,7 @@ func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 	for _, n := range list {
 		rows = shape.Plus(rows, n)
 	}
-	places := s.empty(counts, dtype.Int64, rows)
+	places := s.newEmpty(counts, dtype.Int64, rows)
 	s.Do(func() error {
 		return backend.WriteInts(s.Op, places, func(to []int64) {
 			row := 0

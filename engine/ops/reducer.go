@@ -14,15 +14,15 @@ type reducer struct{ kernel *kernel.Kernel }
 
 func newReducer(name string) reducer { return reducer{kernel.Get(name)} }
 
-// run reduces in over the dimensions in mask, computing in dtype compute, and writes outs. A nil output is not written.
-func (r reducer) run(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool, params ...float64) error {
+// runReducer reduces in over the dimensions in mask, computing in dtype compute, and writes outs. A nil output is not written.
+func (r reducer) runReducer(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool, params ...float64) error {
 	w := backend.Reduction{Kernel: r.kernel, Compute: compute, Out: outs, In: in, Mask: mask}
 	copy(w.Params[:], params)
 	return backend.On(in).Reduce(op, w)
 }
 
-// reduce makes the output of dtype result and fills it in: the whole of an operator with one result.
-func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
+// reduceOutput opens the output of dtype result and reduces in to it.
+func (r reducer) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
 	if _, err := r.kernel.For(op, compute.Compute()); err != nil {
 		return nil, err
 	}
@@ -31,27 +31,28 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 		if err := to.Check(in); err != nil {
 			return nil, err
 		}
-		if err := discards(op, in.DType(), compute); err != nil {
+		if err := warnDiscardImaginary(op, in.DType(), compute); err != nil {
 			return nil, err
 		}
 	}
 	err := to.Open(in)
 	if err == nil {
-		err = r.run(op, compute.Compute(), [2]*tensor.Tensor{to.To}, in, mask, params...)
+		err = r.runReducer(op, compute.Compute(), [2]*tensor.Tensor{to.To}, in, mask, params...)
 	}
 	return to.Done(err)
 }
 
-// reduceRounded is reduce with elements that are first rounded to the requested dtype, if it has 16 bits, and then accumulated in 32 bits.
+// reduceRounded is reduceOutput with elements that are first rounded to the requested dtype, if it has 16 bits, and then accumulated in
+// 32 bits.
 func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
 	if result.IsReducedFloat() && in.DType() != result {
 		s := newScope(op)
 		defer s.Close()
-		if in = s.contiguousCopy(in, result); s.Err != nil {
+		if in = s.copyContiguous(in, result); s.Err != nil {
 			return nil, s.Err
 		}
 	}
-	return r.reduce(op, out, in, mask, keepdim, compute, result)
+	return r.reduceOutput(op, out, in, mask, keepdim, compute, result)
 }
 
 // reducedSizes returns the sizes that remain of sizes when the dimensions in mask are reduced.
@@ -68,8 +69,8 @@ func reducedSizes(sizes []int64, mask []bool, keepdim bool) []int64 {
 	return out
 }
 
-// freeDims lists the dimensions of t outside mask, and their sizes.
-func freeDims(t *tensor.Tensor, mask []bool) (dims []int, sizes []int64) {
+// listFreeDims lists the dimensions of t outside mask, and their sizes.
+func listFreeDims(t *tensor.Tensor, mask []bool) (dims []int, sizes []int64) {
 	for d, s := range t.Sizes() {
 		if !mask[d] {
 			dims, sizes = append(dims, d), append(sizes, s)
@@ -78,8 +79,8 @@ func freeDims(t *tensor.Tensor, mask []bool) (dims []int, sizes []int64) {
 	return dims, sizes
 }
 
-// everyDim marks all dimensions.
-func everyDim(t *tensor.Tensor) []bool {
+// markAllDims returns a mask of all dimensions.
+func markAllDims(t *tensor.Tensor) []bool {
 	mask := make([]bool, t.Dim())
 	for i := range mask {
 		mask[i] = true
@@ -87,10 +88,10 @@ func everyDim(t *tensor.Tensor) []bool {
 	return mask
 }
 
-// oneDim marks dimension dim, or all of them in its absence.
-func oneDim(op string, t *tensor.Tensor, dim Int) ([]bool, error) {
+// markDim returns a mask of dimension dim, or of all dimensions if dim is none.
+func markDim(op string, t *tensor.Tensor, dim Int) ([]bool, error) {
 	if dim.IsNone() {
-		return everyDim(t), nil
+		return markAllDims(t), nil
 	}
 	return shape.WrapDims(op, []int64{int64(dim)}, t.Dim(), false)
 }

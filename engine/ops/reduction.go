@@ -36,8 +36,8 @@ func sumDType(d dtype.DType, out, self *tensor.Tensor) dtype.DType {
 	return self.DType().Summed()
 }
 
-// sumCompute returns the dtype in which elements of self enter a sum of dtype d: narrow integers widen on the way.
-func sumCompute(d dtype.DType, self *tensor.Tensor) dtype.DType {
+// chooseSumDType returns the dtype in which elements of self are added to a sum of dtype d: narrow integers are widened.
+func chooseSumDType(d dtype.DType, self *tensor.Tensor) dtype.DType {
 	if (d == dtype.Int64 || d == dtype.Uint64) && self.DType().IsIntegral() {
 		return self.DType()
 	}
@@ -55,9 +55,9 @@ func Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*t
 		return nil, err
 	}
 	if d == dtype.Bool {
-		return anyOf.reduce("sum", out, self, mask, keepdim, d, d)
+		return anyOf.reduceOutput("sum", out, self, mask, keepdim, d, d)
 	}
-	return sumOf.reduceRounded("sum", out, self, mask, keepdim, sumCompute(d, self), d)
+	return sumOf.reduceRounded("sum", out, self, mask, keepdim, chooseSumDType(d, self), d)
 }
 
 // Nansum is Sum with NaN counted as 0.
@@ -92,7 +92,7 @@ func Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) 
 
 // Prod multiplies the elements over dim, or all of them.
 func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	mask, err := oneDim("prod", self, dim)
+	mask, err := markDim("prod", self, dim)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tens
 		return nil, err
 	}
 	if d == dtype.Bool {
-		return allOf.reduce("prod", out, self, mask, keepdim, d, d)
+		return allOf.reduceOutput("prod", out, self, mask, keepdim, d, d)
 	}
 	compute := d
 	if d.Category() < dtype.Floating {
@@ -133,9 +133,9 @@ func Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*
 		return nil, err
 	}
 	if d.ToReal() == dtype.Float64 {
-		return scaledMean(meanOf).reduce("mean", out, self, mask, keepdim, d, d)
+		return scaledMean(meanOf).reduceOutput("mean", out, self, mask, keepdim, d, d)
 	}
-	return meanOf.reduce("mean", out, self, mask, keepdim, d, d)
+	return meanOf.reduceOutput("mean", out, self, mask, keepdim, d, d)
 }
 
 // Nanmean is Mean over the elements that are not NaN.
@@ -152,13 +152,14 @@ func Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType)
 		return nil, err
 	}
 	if d == dtype.Float64 {
-		return scaledMean(nanmeanOf).reduce("nanmean", out, self, mask, keepdim, d, d)
+		return scaledMean(nanmeanOf).reduceOutput("nanmean", out, self, mask, keepdim, d, d)
 	}
 	return nanmeanOf.reduceRounded("nanmean", out, self, mask, keepdim, d, d)
 }
 
-// logic is Any and All: the result is bool, uint8 for uint8 inputs that have no out of bool. No dims given as an empty list reduce nothing.
-func logic(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
+// reduceLogic is Any and All: the result is bool, uint8 for uint8 inputs without an out of bool. No dims given as an empty list reduce
+// nothing.
+func reduceLogic(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	mask, err := shape.WrapDims(op, dim, self.Dim(), dim == nil)
 	if err != nil {
 		return nil, err
@@ -170,17 +171,17 @@ func logic(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim 
 	if out != nil && out.DType() != dtype.Bool && out.DType() != dtype.Uint8 {
 		return nil, status.Runtimef("%s only supports bool tensor for result, got %v", op, out.DType())
 	}
-	return r.reduce(op, out, self, mask, keepdim, dtype.Bool, d)
+	return r.reduceOutput(op, out, self, mask, keepdim, dtype.Bool, d)
 }
 
 // Any reports whether any element over dim is not zero.
 func Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	return logic("any", anyOf, out, self, dim, keepdim)
+	return reduceLogic("any", anyOf, out, self, dim, keepdim)
 }
 
 // All reports whether no element over dim is zero.
 func All(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	return logic("all", allOf, out, self, dim, keepdim)
+	return reduceLogic("all", allOf, out, self, dim, keepdim)
 }
 
 // CountNonzero counts the elements over dim that are not zero.
@@ -189,7 +190,7 @@ func CountNonzero(self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nonzeroOf.reduce("count_nonzero", nil, self, mask, false, dtype.Bool, dtype.Int64)
+	return nonzeroOf.reduceOutput("count_nonzero", nil, self, mask, false, dtype.Bool, dtype.Int64)
 }
 
 // Norm returns the vector p-norm over dim: the p-th root of the sum of |x|^p; the largest and smallest |x| for p of inf and -inf; the number of
@@ -256,19 +257,19 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 	}
 	switch {
 	case count == 1 && p != 0 && !math.IsNaN(p): // the one size, of which powers might overflow
-		return normOneOf.reduce(op, out, self, mask, keepdim, d, result)
+		return normOneOf.reduceOutput(op, out, self, mask, keepdim, d, result)
 	case p == 0:
-		return normZeroOf.reduce(op, out, self, mask, keepdim, d, result)
+		return normZeroOf.reduceOutput(op, out, self, mask, keepdim, d, result)
 	case p == 1:
-		return normOneOf.reduce(op, out, self, mask, keepdim, d, result)
+		return normOneOf.reduceOutput(op, out, self, mask, keepdim, d, result)
 	case p == 2:
-		return scaledNorm(normTwoOf, d, p).reduce(op, out, self, mask, keepdim, d, result)
+		return scaledNorm(normTwoOf, d, p).reduceOutput(op, out, self, mask, keepdim, d, result)
 	case math.IsInf(p, 1):
-		return normMaxOf.reduce(op, out, self, mask, keepdim, d, result)
+		return normMaxOf.reduceOutput(op, out, self, mask, keepdim, d, result)
 	case math.IsInf(p, -1):
-		return normMinOf.reduce(op, out, self, mask, keepdim, d, result)
+		return normMinOf.reduceOutput(op, out, self, mask, keepdim, d, result)
 	}
-	return scaledNorm(normOtherOf, d, p).reduce(op, out, self, mask, keepdim, d, result, p)
+	return scaledNorm(normOtherOf, d, p).reduceOutput(op, out, self, mask, keepdim, d, result, p)
 }
 
 // LinalgVectorNorm returns the vector norm of order ord over dim.

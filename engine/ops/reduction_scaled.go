@@ -57,38 +57,39 @@ func scaledMoment(r reducer, root bool) scaled {
 	return scaled{reducer: r, by: normMaxOf, power: 2, high: math.MaxFloat64, nan: true}
 }
 
-// reduce is reduce of the reducer, with results that intermediate values have spoilt computed anew.
-func (r scaled) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
+// reduceOutput is reduceOutput of the reducer, except that results whose intermediate values overflowed or underflowed are recomputed.
+func (r scaled) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
 	if in.Device().Type != device.CPU || in.Numel() == 0 || out != nil && out.DType() != result {
-		return r.reducer.reduce(op, out, in, mask, keepdim, compute, result, params...)
+		return r.reducer.reduceOutput(op, out, in, mask, keepdim, compute, result, params...)
 	}
 	s := newScope(op)
 	defer s.Close()
-	made := s.Track(r.reducer.reduce(op, nil, in, mask, keepdim, compute, result, params...))
-	if s.outside(made, r.low, r.high, r.nan) {
-		if again := r.again(s, in, mask, compute, result, params); again != nil {
-			made = s.reshape(again, made.Sizes()...)
+	made := s.Track(r.reducer.reduceOutput(op, nil, in, mask, keepdim, compute, result, params...))
+	if s.hasOutside(made, r.low, r.high, r.nan) {
+		if again := r.reduceScaled(s, in, mask, compute, result, params); again != nil {
+			made = s.reshapeTo(again, made.Sizes()...)
 		}
 	}
-	return s.result(out, made)
+	return s.writeResult(out, made)
 }
 
-// again recomputes the results with elements divided by r.by, and multiplies them by it; it returns nil if r.by is 0 or not finite everywhere.
-func (r scaled) again(s *scope, in *tensor.Tensor, mask []bool, compute, result dtype.DType, params []float64) *tensor.Tensor {
+// reduceScaled recomputes the results with elements divided by r.by, and multiplies them by it; it returns nil if r.by is 0 or not finite
+// everywhere.
+func (r scaled) reduceScaled(s *scope, in *tensor.Tensor, mask []bool, compute, result dtype.DType, params []float64) *tensor.Tensor {
 	d := compute.Compute()
 	unit := 1.0
 	if d.IsComplex() { // whose magnitudes may be twice as large as numbers are
 		unit = 0.25
-		in = s.Binary(Mul, s.converted(in, d), s.Number(dtype.FloatScalar(unit)))
+		in = s.Binary(Mul, s.convertTo(in, d), s.Number(dtype.FloatScalar(unit)))
 	}
 	if s.Err != nil {
 		return nil
 	}
-	magnitudes := s.Track(r.by.reduce(s.Op, nil, in, mask, true, compute, d.ToReal()))
-	if !s.some(magnitudes, isScale) {
+	magnitudes := s.Track(r.by.reduceOutput(s.Op, nil, in, mask, true, compute, d.ToReal()))
+	if !s.hasElement(magnitudes, isScale) {
 		return nil
 	}
-	scales := s.contiguousCopy(magnitudes, dtype.Float64)
+	scales := s.copyContiguous(magnitudes, dtype.Float64)
 	s.Do(func() error {
 		return backend.WriteFloats(s.Op, scales, func(values []float64) {
 			for i, v := range values {
@@ -98,39 +99,39 @@ func (r scaled) again(s *scope, in *tensor.Tensor, mask []bool, compute, result 
 			}
 		})
 	})
-	by := s.converted(scales, d.ToReal())
-	divided := s.Step(func() (*tensor.Tensor, error) { return div.run(nil, nil, s.converted(in, d), by) })
+	by := s.convertTo(scales, d.ToReal())
+	divided := s.Step(func() (*tensor.Tensor, error) { return div.runKernel(nil, nil, s.convertTo(in, d), by) })
 	made := s.Step(func() (*tensor.Tensor, error) {
-		return r.reducer.reduce(s.Op, nil, divided, mask, true, d, result.Compute(), params...)
+		return r.reducer.reduceOutput(s.Op, nil, divided, mask, true, d, result.Compute(), params...)
 	})
 	for range r.power {
 		made = s.Binary(Mul, s.Binary(Mul, made, by), s.Number(dtype.FloatScalar(1/unit)))
 	}
-	return s.converted(made, result)
+	return s.convertTo(made, result)
 }
 
 // isScale reports whether elements can be divided by v.
 func isScale(v float64) bool { return v > 0 && v <= math.MaxFloat64 }
 
-// outside reports whether an element of t is less than low or greater than high, or NaN where nan is set.
-func (s *scope) outside(t *tensor.Tensor, low, high float64, nan bool) bool {
-	return s.some(t, func(v float64) bool { return v < low || v > high || nan && v != v })
+// hasOutside reports whether an element of t is less than low or greater than high, or NaN where nan is set.
+func (s *scope) hasOutside(t *tensor.Tensor, low, high float64, nan bool) bool {
+	return s.hasElement(t, func(v float64) bool { return v < low || v > high || nan && v != v })
 }
 
-// some reports whether holds is true of an element of t, or of the real or imaginary part of one.
-func (s *scope) some(t *tensor.Tensor, holds func(v float64) bool) bool {
+// hasElement reports whether holds is true of an element of t, or of the real or imaginary part of one.
+func (s *scope) hasElement(t *tensor.Tensor, holds func(v float64) bool) bool {
 	switch {
 	case s.Err != nil:
 		return false
 	case t.Numel() == 1:
-		v := s.item(t)
+		v := s.readItem(t)
 		return holds(v.Float()) || v.Kind == dtype.KindComplex && holds(v.Im)
 	}
 	d := dtype.Float64
 	if t.DType().IsComplex() {
 		d = dtype.Complex128
 	}
-	values := s.cast(t, d)
+	values := s.castRowMajor(t, d)
 	if s.Err != nil {
 		return false
 	}

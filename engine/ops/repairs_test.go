@@ -36,12 +36,12 @@ var inPlaceCalls = func() (calls []inPlaceCall) {
 
 // run checks that an operator keeps self's shape, or rejects and leaves its values.
 func (call inPlaceCall) run(t *testing.T, o *schema.Operator) {
-	p := profile{call.dtype, call.operands, nil, ones}
+	p := profile{call.dtype, call.operands, nil, onesLike}
 	c, ok := p.call(t, o)
 	if !ok || c.outs != 1 || c.f.Type().In(1) != c.f.Type().In(0) {
 		return
 	}
-	self := profile{call.dtype, call.self, nil, ones}.tensor(t, "")
+	self := profile{call.dtype, call.self, nil, onesLike}.tensor(t, "")
 	before := elementsOf(self)
 	c.args[0], c.args[1] = reflect.ValueOf(self), reflect.ValueOf(self)
 	results, err := c.run()

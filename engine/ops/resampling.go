@@ -15,15 +15,15 @@ var resampleKernel = kernel.Get("resample")
 
 // NnResampled are images with other sizes.
 func NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
-	return resampled("nn_resampled", self, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
+	return resampleTensor("nn_resampled", self, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
 }
 
 // NnResampledBack is the transpose of NnResampled.
 func NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
-	return resampled("nn_resampled_back", given, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias, Transposed: true})
+	return resampleTensor("nn_resampled_back", given, sizes, backend.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias, Transposed: true})
 }
 
-func resampled(op string, self *tensor.Tensor, sizes []int64, w backend.Resampling) (*tensor.Tensor, error) {
+func resampleTensor(op string, self *tensor.Tensor, sizes []int64, w backend.Resampling) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
 	n := self.Dim() - 2
@@ -52,7 +52,7 @@ func resampled(op string, self *tensor.Tensor, sizes []int64, w backend.Resampli
 	s.Fail(err)
 	w.From = self
 	if !shape.IsFormat(self.Sizes(), self.Strides(), format) {
-		w.From = s.Step(func() (*tensor.Tensor, error) { return cloned(op, self, d, self.Device(), format) })
+		w.From = s.Step(func() (*tensor.Tensor, error) { return cloneTensor(op, self, d, self.Device(), format) })
 	}
 	w.To = s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, all, strides, d, self.Device()) })
 	if s.Err == nil && w.To.Numel() > 0 {

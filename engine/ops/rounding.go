@@ -18,7 +18,7 @@ func (p *pointwise) toInteger(out, self *tensor.Tensor) (*tensor.Tensor, error) 
 	if self.DType().IsIntegral() {
 		return copyOf(p.name, out, self)
 	}
-	return p.run(out, nil, self)
+	return p.runKernel(out, nil, self)
 }
 
 // Floor rounds down.
@@ -35,7 +35,7 @@ func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
 	if decimals == 0 {
 		return round.toInteger(out, self)
 	}
-	return roundDecimals.run(out, func(d dtype.DType, p *backend.Params) {
+	return roundDecimals.runKernel(out, func(d dtype.DType, p *backend.Params) {
 		p.Set(0, d, dtype.FloatScalar(math.Pow(10, math.Abs(float64(decimals)))))
 		if decimals < 0 {
 			p.Set(1, d, dtype.IntScalar(1))
@@ -45,37 +45,37 @@ func Round(out, self *tensor.Tensor, decimals int64) (*tensor.Tensor, error) {
 
 // Maximum returns the larger of two elements; NaN wins.
 func Maximum(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return maximum.ordered(out, self, other)
+	return maximum.runOrdered(out, self, other)
 }
 
 // Minimum returns the smaller of two elements; NaN wins.
 func Minimum(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return minimum.ordered(out, self, other)
+	return minimum.runOrdered(out, self, other)
 }
 
 // Fmax returns the larger of two elements; a number wins over NaN.
 func Fmax(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return fmax.withoutNaN(maximum, out, self, other)
+	return fmax.runWithoutNaN(maximum, out, self, other)
 }
 
 // Fmin returns the smaller of two elements; a number wins over NaN.
 func Fmin(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return fmin.withoutNaN(minimum, out, self, other)
+	return fmin.runWithoutNaN(minimum, out, self, other)
 }
 
-func (p *pointwise) ordered(out *tensor.Tensor, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
-	if err := typeOrdered(p.name, inputs...); err != nil {
+func (p *pointwise) runOrdered(out *tensor.Tensor, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
+	if err := requireOrderedTypes(p.name, inputs...); err != nil {
 		return nil, err
 	}
-	return p.run(out, nil, inputs...)
+	return p.runKernel(out, nil, inputs...)
 }
 
-// withoutNaN leaves dtypes that have no NaN to integers.
-func (p *pointwise) withoutNaN(integers *pointwise, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+// runWithoutNaN runs the operator `integers` for dtypes without NaN.
+func (p *pointwise) runWithoutNaN(integers *pointwise, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if d := resultType(self, other); d.Category() < dtype.Floating {
-		return integers.run(out, nil, self, other)
+		return integers.runKernel(out, nil, self, other)
 	}
-	return p.ordered(out, self, other)
+	return p.runOrdered(out, self, other)
 }
 
 // Clamp limits self to [low, high], of which one may be absent.
@@ -112,13 +112,13 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope("clamp")
 	defer s.Close()
 	d := resultType(self, low, high)
-	low, high = s.bound(d, low, true), s.bound(d, high, false)
-	return s.Last(func() (*tensor.Tensor, error) { return clampTensor.run(out, nil, self, low, high) })
+	low, high = s.convertBound(d, low, true), s.convertBound(d, high, false)
+	return s.Last(func() (*tensor.Tensor, error) { return clampTensor.runKernel(out, nil, self, low, high) })
 }
 
-// bound returns a limit as the result's dtype can have it: a number below an integer dtype's range is no lower bound, and one above it no upper
-// bound.
-func (s *scope) bound(d dtype.DType, limit *tensor.Tensor, lower bool) *tensor.Tensor {
+// convertBound converts a limit to the result's dtype: a number below an integer dtype's range is no lower bound, and one above it no
+// upper bound.
+func (s *scope) convertBound(d dtype.DType, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	if s.Err != nil || !limit.IsWrappedNumber() || d == dtype.Bool {
 		return limit
 	}
@@ -136,23 +136,23 @@ func (s *scope) bound(d dtype.DType, limit *tensor.Tensor, lower bool) *tensor.T
 	case above && !lower:
 		return s.Number(dtype.UintScalar(most))
 	case below || above:
-		s.Err = overflow(s.Op, v, d)
+		s.Err = newOverflowError(s.Op, v, d)
 	}
 	return limit
 }
 
 // ClampMin limits self from below.
 func ClampMin(out, self, low *tensor.Tensor) (*tensor.Tensor, error) {
-	return clampMin.limit(out, self, low)
+	return clampMin.runBound(out, self, low)
 }
 
 // ClampMax limits self from above.
 func ClampMax(out, self, high *tensor.Tensor) (*tensor.Tensor, error) {
-	return clampMax.limit(out, self, high)
+	return clampMax.runBound(out, self, high)
 }
 
-// limit runs p; where the bound is a number, out must have the result's dtype.
-func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, error) {
+// runBound runs p; where the bound is a number, out must have the result's dtype.
+func (p *pointwise) runBound(out, self, bound *tensor.Tensor) (*tensor.Tensor, error) {
 	if bound.IsWrappedNumber() {
 		if err := tensoriter.SameDType(p.name, out, resultType(self, bound)); err != nil {
 			return nil, err
@@ -160,10 +160,10 @@ func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, erro
 	}
 	s := newScope(p.name)
 	defer s.Close()
-	if bound = s.bound(resultType(self, bound), bound, p == clampMin); s.Err != nil {
+	if bound = s.convertBound(resultType(self, bound), bound, p == clampMin); s.Err != nil {
 		return nil, s.Err
 	}
-	return p.run(out, nil, self, bound)
+	return p.runKernel(out, nil, self, bound)
 }
 
 // Relu replaces negative elements by 0.
@@ -171,7 +171,7 @@ func Relu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("relu: boolean inputs are not supported")
 	}
-	return relu.run(out, nil, self)
+	return relu.runKernel(out, nil, self)
 }
 
 // Where takes self where condition holds and other elsewhere.
@@ -181,32 +181,32 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	d := resultType(self, other)
 	if d == dtype.Unpromoted {
-		return nil, unpromoted("where", self, other)
+		return nil, newPromotionError("where", self, other)
 	}
 	if err := tensoriter.SameDType("where", out, d); err != nil {
 		return nil, err
 	}
 	for _, t := range []*tensor.Tensor{self, other} {
 		if t.IsWrappedNumber() {
-			if err := checkOne("where", t.Item(), d); err != nil {
+			if err := checkConvertedFits("where", t.Item(), d); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := byteMask("where", "condition", condition); err != nil {
+	if err := warnByteMask("where", "condition", condition); err != nil {
 		return nil, err
 	}
 	if d.IsFloat8() {
-		return whereCodes(d, out, condition, self, other)
+		return selectCodes(d, out, condition, self, other)
 	}
 	return where.runIn(d, out, nil, condition, self, other)
 }
 
-// whereCodes is Where for an eight-bit float, whose codes are chosen as uint8.
-func whereCodes(d dtype.DType, out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+// selectCodes is Where for an eight-bit float, whose codes are selected as uint8.
+func selectCodes(d dtype.DType, out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope("where")
 	defer s.Close()
-	a, b := s.viewAs(s.cast(self, d), dtype.Uint8), s.viewAs(s.cast(other, d), dtype.Uint8)
+	a, b := s.viewAs(s.castRowMajor(self, d), dtype.Uint8), s.viewAs(s.castRowMajor(other, d), dtype.Uint8)
 	chosen := s.Step(func() (*tensor.Tensor, error) { return where.runIn(dtype.Uint8, nil, nil, condition, a, b) })
-	return s.castTo(out, s.viewAs(chosen, d))
+	return s.writeResultCast(out, s.viewAs(chosen, d))
 }

@@ -19,10 +19,10 @@ var (
 
 // NnSampled samples images at the points of a grid.
 func NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	p := sampling("nn_sampled", sampleKernel, mode, padding, alignCorners)
+	p := newSampler("nn_sampled", sampleKernel, mode, padding, alignCorners)
 	defer p.Close()
 	p.Images = self
-	p.take(self, grid, along)
+	p.setOperands(self, grid, along)
 	if p.Err != nil {
 		return nil, p.Err
 	}
@@ -30,12 +30,12 @@ func NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorne
 	p.Values = p.Step(func() (*tensor.Tensor, error) {
 		return tensor.Empty(p.Op, slices.Concat(self.Sizes()[:2], g[1:len(g)-1]), self.DType(), self.Device())
 	})
-	return p.run(p.Values)
+	return p.launchReturning(p.Values)
 }
 
 // NnSampledSpread is the transpose of NnSampled, of images of the given sizes.
 func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	p := sampling("nn_sampled_spread", sampleSpreadKernel, mode, padding, alignCorners)
+	p := newSampler("nn_sampled_spread", sampleSpreadKernel, mode, padding, alignCorners)
 	defer p.Close()
 	if given.Dim() != len(sizes)+2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 1 }) {
 		p.Failf("expected %d positive sizes for a tensor of sizes %v, but got %v", given.Dim()-2, given.Sizes(), sizes)
@@ -45,28 +45,28 @@ func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, pad
 			return tensor.Empty(p.Op, slices.Concat(given.Sizes()[:2], sizes), given.DType(), given.Device())
 		})
 	}
-	p.take(p.Images, grid, along)
-	p.give(given)
+	p.setOperands(p.Images, grid, along)
+	p.setValues(given)
 	if p.Err == nil && p.Images.Numel() > 0 && given.Numel() == 0 {
 		p.Do(func() error { return fillWith(p.Images, zero) })
 	}
-	return p.run(p.Images)
+	return p.launchReturning(p.Images)
 }
 
 // NnSampledSlope returns the gradient of NnSampled with respect to the grid.
 func NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	p := sampling("nn_sampled_slope", sampleSlopeKernel, mode, padding, alignCorners)
+	p := newSampler("nn_sampled_slope", sampleSlopeKernel, mode, padding, alignCorners)
 	defer p.Close()
 	p.Images = self
-	p.take(self, grid, along)
-	p.give(given)
+	p.setOperands(self, grid, along)
+	p.setValues(given)
 	p.Slope = p.Step(func() (*tensor.Tensor, error) {
 		return tensor.Empty(p.Op, grid.Sizes(), grid.DType(), grid.Device())
 	})
 	if p.Err == nil && p.Slope.Numel() > 0 && given.Numel() == 0 {
 		p.Do(func() error { return fillWith(p.Slope, zero) })
 	}
-	return p.run(p.Slope)
+	return p.launchReturning(p.Slope)
 }
 
 // sampler is the work of an operator on points of a grid.
@@ -75,12 +75,12 @@ type sampler struct {
 	backend.Sampling
 }
 
-func sampling(op string, k *kernel.Kernel, mode, padding int64, alignCorners bool) *sampler {
+func newSampler(op string, k *kernel.Kernel, mode, padding int64, alignCorners bool) *sampler {
 	return &sampler{*newScope(op), backend.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
 }
 
-// take checks the operands and prepares the points for kernels.
-func (p *sampler) take(images, grid, along *tensor.Tensor) {
+// setOperands checks the operands and prepares the points for kernels.
+func (p *sampler) setOperands(images, grid, along *tensor.Tensor) {
 	if p.Err != nil {
 		return
 	}
@@ -116,16 +116,16 @@ func (p *sampler) take(images, grid, along *tensor.Tensor) {
 	}
 	_, err := tensoriter.Device(p.Op, images, grid)
 	p.Fail(err)
-	if p.Grid = p.laid(grid); !countable(images) {
-		p.Images = p.laid(images)
+	if p.Grid = p.toRowMajor(grid); !hasInt32Offsets(images) {
+		p.Images = p.toRowMajor(images)
 	}
 	if along != nil {
-		p.Along = p.laid(along)
+		p.Along = p.toRowMajor(along)
 	}
 }
 
-// countable returns whether the offsets of the elements of a channel fit into 32 bits, which kernels require.
-func countable(images *tensor.Tensor) bool {
+// hasInt32Offsets reports whether the offsets of the elements of a channel fit 32 bits, which kernels require.
+func hasInt32Offsets(images *tensor.Tensor) bool {
 	reach := 0.0
 	for d := 2; d < images.Dim(); d++ {
 		reach += float64(images.Sizes()[d]-1) * float64(images.Strides()[d])
@@ -133,8 +133,8 @@ func countable(images *tensor.Tensor) bool {
 	return reach < math.MaxInt32
 }
 
-// give checks the gradient of the sampled values.
-func (p *sampler) give(given *tensor.Tensor) {
+// setValues checks the gradient of the sampled values and sets it.
+func (p *sampler) setValues(given *tensor.Tensor) {
 	if p.Err != nil {
 		return
 	}
@@ -145,19 +145,20 @@ func (p *sampler) give(given *tensor.Tensor) {
 	}
 	_, err := tensoriter.Device(p.Op, given, p.Grid)
 	p.Fail(err)
-	p.Values = p.laid(given)
+	p.Values = p.toRowMajor(given)
 }
 
-// laid returns t in row-major order.
-func (p *sampler) laid(t *tensor.Tensor) *tensor.Tensor {
+// toRowMajor returns t in row-major order.
+func (p *sampler) toRowMajor(t *tensor.Tensor) *tensor.Tensor {
 	if p.Err != nil || t.IsContiguous() {
 		return t
 	}
-	return p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, t, t.DType(), t.Device(), shape.Contiguous) })
+	return p.Step(func() (*tensor.Tensor, error) { return cloneTensor(p.Op, t, t.DType(), t.Device(), shape.Contiguous) })
 }
 
-// run launches the kernel and returns made. The gradient of nearest sampling with respect to the grid is 0, even for NaN images.
-func (p *sampler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
+// launchReturning launches the kernel and returns made. The gradient of nearest sampling with respect to the grid is 0, even for NaN
+// images.
+func (p *sampler) launchReturning(made *tensor.Tensor) (*tensor.Tensor, error) {
 	if p.Err == nil && p.Values.Numel() > 0 {
 		p.Do(func() error {
 			if p.Mode == 1 && (p.Along != nil || p.Slope != nil) {

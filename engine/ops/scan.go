@@ -27,8 +27,8 @@ var (
 	logSoftmaxGradientKernel = kernel.Get("log_softmax_gradient")
 )
 
-// lanes splits sizes around dim: the product of the sizes before it, its size, and the product of those after it.
-func lanes(sizes []int64, dim int) (outer, n, inner int64) {
+// splitAround splits sizes around dim: the product of the sizes before it, its size, and the product of those after it.
+func splitAround(sizes []int64, dim int) (outer, n, inner int64) {
 	if len(sizes) == 0 {
 		return 1, 1, 1
 	}
@@ -39,23 +39,23 @@ func lanes(sizes []int64, dim int) (outer, n, inner int64) {
 // where given, of int64.
 func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, dim int) error {
 	w := backend.Lanes{Kernel: k, In: in, Out: values, Indices: indices}
-	w.Outer, w.N, w.Inner = lanes(in.Sizes(), dim)
+	w.Outer, w.N, w.Inner = splitAround(in.Sizes(), dim)
 	return backend.On(in).Scan(op, w)
 }
 
-// scan fills out, of dtype d and self's shape, by a kernel along dim.
-func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+// runScanOutput fills out, of dtype d and self's shape, by a kernel along dim.
+func runScanOutput(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err = cmp.Or(err, tensoriter.SameDType(op, out, d)); err != nil {
 		return nil, err
 	}
-	if err := discards(op, self.DType(), d); err != nil {
+	if err := warnDiscardImaginary(op, self.DType(), d); err != nil {
 		return nil, err
 	}
 	s := newScope(op)
 	defer s.Close()
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {
-		return s.result(out, s.contiguousCopy(self, d))
+		return s.writeResult(out, s.copyContiguous(self, d))
 	}
 	compute := k.Compute(d)
 	if _, err := k.For(op, compute); err != nil {
@@ -64,9 +64,9 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	from := self
 	if self.DType() != compute && d != compute {
 		// Elements are first rounded to the result's dtype, then accumulated in 32 bits.
-		from = s.cast(self, d)
+		from = s.castRowMajor(self, d)
 	}
-	in := s.cast(from, compute)
+	in := s.castRowMajor(from, compute)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -93,7 +93,7 @@ func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int6
 		return nil, status.Runtimef("%s: dtype must be the dtype of self, %[3]v, in the in-place variant, but got %[2]v", op, d, self.DType())
 	}
 	d = sumDType(d, out, self)
-	return scan(op, k, out, self, dim, d)
+	return runScanOutput(op, k, out, self, dim, d)
 }
 
 // Logcumsumexp returns the logarithm of the running sum of exponentials along dim.
@@ -102,7 +102,7 @@ func Logcumsumexp(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if d.Category() < dtype.Floating {
 		return nil, status.NotImplementedf("logcumsumexp: not implemented for dtype %v; convert to a floating-point or complex dtype", d)
 	}
-	return scan("logcumsumexp", logcumsumexpKernel, out, self, dim, d)
+	return runScanOutput("logcumsumexp", logcumsumexpKernel, out, self, dim, d)
 }
 
 // Cummax returns the running largest element along dim and the index of its last occurrence so far.
@@ -116,7 +116,7 @@ func Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tens
 }
 
 func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tensor, *tensor.Tensor, error) {
-	if err := wantOrder(op, self); err != nil && self.Numel() > 0 {
+	if err := requireOrder(op, self); err != nil && self.Numel() > 0 {
 		return nil, nil, err
 	}
 	at, err := shape.WrapDim(op, dim, self.Dim())
@@ -126,7 +126,7 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 	compute := self.DType().Compute()
 	s := newScope(op)
 	defer s.Close()
-	in := s.cast(self, compute)
+	in := s.castRowMajor(self, compute)
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
@@ -141,22 +141,22 @@ func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tenso
 
 // Softmax is e^x divided by its sum along dim.
 func Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
-	return soft("softmax", softmaxKernel, out, self, dim, d)
+	return runSoftmax("softmax", softmaxKernel, out, self, dim, d)
 }
 
 // LogSoftmax returns the logarithm of Softmax.
 func LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
-	return soft("log_softmax", logSoftmaxKernel, out, self, dim, d)
+	return runSoftmax("log_softmax", logSoftmaxKernel, out, self, dim, d)
 }
 
-func soft(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func runSoftmax(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		d = self.DType()
 	}
 	if !d.IsFloatingPoint() && self.Numel() > 0 {
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to a floating-point dtype", op, d)
 	}
-	return scan(op, k, out, self, dim, d)
+	return runScanOutput(op, k, out, self, dim, d)
 }
 
 // NnSoftmaxGradient returns the gradient of softmax, or of its logarithm, by its result.
@@ -176,17 +176,17 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 	s := newScope(op)
 	defer s.Close()
 	d := output.DType()
-	in, with := s.cast(output, d), s.cast(given, d)
+	in, with := s.castRowMajor(output, d), s.castRowMajor(given, d)
 	to := with // a copy, such as that of an expanded gradient, is not needed after the result is computed
 	if with == given {
-		to = s.empty(output, d, output.Sizes()...)
+		to = s.newEmpty(output, d, output.Sizes()...)
 	}
 	s.Do(func() error {
 		w := backend.Lanes{Kernel: k, In: in, With: with, Out: to}
-		w.Outer, w.N, w.Inner = lanes(in.Sizes(), at)
+		w.Outer, w.N, w.Inner = splitAround(in.Sizes(), at)
 		return backend.On(in).Scan(op, w)
 	})
-	return s.result(nil, to)
+	return s.writeResult(nil, to)
 }
 
 // Logsumexp returns the logarithm of the sum of exponentials over dim.
@@ -210,7 +210,7 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 	if _, err := logsumexpKernel.For(op, compute); err != nil {
 		return nil, err
 	}
-	kept, sizes := freeDims(self, mask)
+	kept, sizes := listFreeDims(self, mask)
 	order := slices.Clone(kept)
 	n := int64(1)
 	for i, reduced := range mask {
@@ -221,7 +221,7 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 	}
 	s := newScope(op)
 	defer s.Close()
-	in := s.cast(s.permute(self, order...), compute)
+	in := s.castRowMajor(s.permuteDims(self, order...), compute)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -254,10 +254,10 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 	// An infinite peak is not taken out.
 	none, infinite := s.Number(dtype.IntScalar(0)), s.Track(Isinf(top))
 	top = s.Step(func() (*tensor.Tensor, error) { return Where(nil, infinite, none, top) })
-	shifted := s.Binary(minus, self, top)
+	shifted := s.Binary(subtractTensors, self, top)
 	powers := s.Unary(Exp, shifted)
 	total := s.Step(func() (*tensor.Tensor, error) { return Sum(nil, powers, dim, true, dtype.None) })
-	result := s.Binary(plus, s.Unary(Log, total), top)
+	result := s.Binary(addTensors, s.Unary(Log, total), top)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -265,5 +265,5 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 	if err != nil {
 		return nil, err
 	}
-	return s.castTo(out, s.reshape(result, reducedSizes(self.Sizes(), mask, keepdim)...))
+	return s.writeResultCast(out, s.reshapeTo(result, reducedSizes(self.Sizes(), mask, keepdim)...))
 }

@@ -20,8 +20,8 @@ type scope struct{ owner.Scope }
 // newScope returns a scope of an operator.
 func newScope(op string) *scope { return &scope{owner.Scope{Op: op}} }
 
-// result returns t, or writes it to out if out is not nil. out may not share memory with the tensors in apart.
-func (s *scope) result(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
+// writeResult returns t, or writes it to out if out is not nil. out may not share memory with the tensors in apart.
+func (s *scope) writeResult(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Return(t)
 	}
@@ -33,8 +33,8 @@ func (s *scope) viewAs(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return t.ViewAs(s.Op, d, t.Sizes(), t.Strides(), t.Offset()) })
 }
 
-// castTo is result for an out of a dtype that t's can be cast to.
-func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+// writeResultCast is writeResult for an out of a dtype that t's can be cast to.
+func (s *scope) writeResultCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Return(t)
 	}
@@ -43,7 +43,7 @@ func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Deliver resizes out to the shape of t and writes t to it. It returns an error if the dtypes differ or out shares memory with a tensor in apart.
 func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
-	return deliver(resultIn(op, out, t), t, apart)
+	return writeOutput(newOutput(op, out, t), t, apart)
 }
 
 // DeliverCast is Deliver to an out of a dtype that t's can be cast to.
@@ -51,16 +51,16 @@ func DeliverCast(op string, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.DType().IsQuantized() || out != nil && out.DType().IsQuantized() { // casts are of plain numbers
 		return nil, status.NotImplementedf("%s is not implemented for quantized tensors; call dequantize() first", op)
 	}
-	to := resultIn(op, out, t)
+	to := newOutput(op, out, t)
 	to.Exact = false
-	return deliver(to, t, nil)
+	return writeOutput(to, t, nil)
 }
 
-func deliver(to tensoriter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.Tensor, error) {
+func writeOutput(to tensoriter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.Tensor, error) {
 	if err := to.Check(apart...); err != nil {
 		return nil, err
 	}
-	if err := writtenOut(to.Op, t); err != nil {
+	if err := checkWritable(to.Op, t); err != nil {
 		return nil, err
 	}
 	to.Sharing = tensoriter.Beside
@@ -70,21 +70,21 @@ func deliver(to tensoriter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*t
 	return to.Done(to.CopyFrom(t))
 }
 
-// writtenOut returns an error for a result that no tensor which is given as out can take.
-func writtenOut(op string, t *tensor.Tensor) error {
+// checkWritable returns an error for a result that cannot be written to an out tensor.
+func checkWritable(op string, t *tensor.Tensor) error {
 	if t.Parts() == nil {
 		return nil
 	}
 	return status.NotImplementedf("%s: the result has layout %v and cannot be written to a strided tensor; call it without out", op, t.Layout())
 }
 
-// resultIn returns the output for t, a finished result.
-func resultIn(op string, out, t *tensor.Tensor) tensoriter.Output {
+// newOutput returns the output for t, a finished result.
+func newOutput(op string, out, t *tensor.Tensor) tensoriter.Output {
 	return tensoriter.Output{Op: op, Out: out, Sizes: t.Sizes(), DType: t.DType(), Device: t.Device(), Exact: true}
 }
 
-// part views length elements of t along dim from start on.
-func (s *scope) part(t *tensor.Tensor, dim int, start, length int64) *tensor.Tensor {
+// narrowRange views length elements of t along dim from start on.
+func (s *scope) narrowRange(t *tensor.Tensor, dim int, start, length int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
@@ -93,8 +93,8 @@ func (s *scope) part(t *tensor.Tensor, dim int, start, length int64) *tensor.Ten
 	return s.Track(t.View(s.Op, sizes, t.Strides(), t.Offset()+start*t.Strides()[dim]))
 }
 
-// at views position i of t along dim, which disappears.
-func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
+// selectPosition views position i of t along dim, which is removed.
+func (s *scope) selectPosition(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
@@ -103,51 +103,51 @@ func (s *scope) at(t *tensor.Tensor, dim int, i int64) *tensor.Tensor {
 	return s.Track(t.View(s.Op, slices.Delete(sizes, dim, dim+1), slices.Delete(strides, dim, dim+1), offset))
 }
 
-// empty creates a contiguous tensor of arbitrary values like t.
-func (s *scope) empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+// newEmpty creates a contiguous tensor of arbitrary values on the device of t.
+func (s *scope) newEmpty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, sizes, d, t.Device()) })
 }
 
-// cast returns t in dtype d, row-major.
-func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+// castRowMajor returns t in dtype d, row-major.
+func (s *scope) castRowMajor(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return backend.RowMajor(&s.Scope, t, d)
 }
 
-// contiguousCopy returns a row-major copy of t in dtype d.
-func (s *scope) contiguousCopy(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+// copyContiguous returns a row-major copy of t in dtype d.
+func (s *scope) copyContiguous(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return backend.RowMajorCopy(&s.Scope, t, d)
 }
 
-// expand views t with its dimensions of size 1 repeated, and leading ones added.
-func (s *scope) expand(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+// expandTo views t with its dimensions of size 1 repeated, and leading ones added.
+func (s *scope) expandTo(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Expand(s.Op, t, sizes) })
 }
 
-// raw views the elements of t as integers of the same width, with the given sizes and strides.
-func (s *scope) raw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
+// viewRaw views the elements of t as integers of the same width, with the given sizes and strides.
+func (s *scope) viewRaw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Raw(s.Op, t, sizes, strides) })
 }
 
-// vector returns t, or a view of one dimension if t has none.
-func (s *scope) vector(t *tensor.Tensor) *tensor.Tensor {
+// viewVector returns t, or a view of one dimension if t has none.
+func (s *scope) viewVector(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.AtLeast1d(s.Op, t) })
 }
 
-// along views a vector along dimension d of a shape, which it repeats elsewhere.
-func (s *scope) along(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
+// viewAlong views a vector along dimension d of a shape, which it repeats elsewhere.
+func (s *scope) viewAlong(t *tensor.Tensor, sizes []int64, d int) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Along(s.Op, t, sizes, d) })
 }
 
-// single returns a zero-dim tensor of one value.
-func (s *scope) single(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor.Tensor {
+// newScalarTensor returns a zero-dim tensor of one value.
+func (s *scope) newScalarTensor(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor.Tensor {
 	t := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, nil, d, dev) })
 	s.Do(func() error { return fillWith(t, v) })
 	return t
 }
 
-// together moves those of tensors that are numbers of the CPU, which have no dimensions, to the device of the others, for work that takes no numbers
-// of the host. Absent tensors, which are nil, do not count; tensors on two devices are rejected.
-func (s *scope) together(tensors ...**tensor.Tensor) {
+// moveToOneDevice copies zero-dim tensors of the CPU to the device of the other tensors, for kernels that do not read tensors of the
+// host. Nil tensors are ignored; tensors on two devices are an error.
+func (s *scope) moveToOneDevice(tensors ...**tensor.Tensor) {
 	if s.Err != nil {
 		return
 	}
@@ -164,22 +164,22 @@ func (s *scope) together(tensors ...**tensor.Tensor) {
 	}
 	for _, t := range tensors {
 		if *t != nil && (*t).Device() != dev {
-			*t = s.Track(cloned(s.Op, *t, (*t).DType(), dev, shape.Contiguous))
+			*t = s.Track(cloneTensor(s.Op, *t, (*t).DType(), dev, shape.Contiguous))
 		}
 	}
 }
 
-// apartFrom returns t, or a copy of it if it shares a storage with written.
-func (s *scope) apartFrom(written, t *tensor.Tensor) *tensor.Tensor {
+// copyIfShared returns t, or a copy of it if it shares a storage with written.
+func (s *scope) copyIfShared(written, t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Storage() != written.Storage() {
 		return t
 	}
-	return s.Track(cloned(s.Op, t, t.DType(), t.Device(), shape.Preserve))
+	return s.Track(cloneTensor(s.Op, t, t.DType(), t.Device(), shape.Preserve))
 }
 
-// modified runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a
-// fresh one, or out.
-func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat, change func(to *tensor.Tensor)) (*tensor.Tensor, error) {
+// modifyOutput runs change on out, when it is self in place and passes check, and otherwise on a copy of self in a memory format: a new
+// one, or out.
+func (s *scope) modifyOutput(out, self *tensor.Tensor, check func(string, *tensor.Tensor) error, f shape.MemoryFormat, change func(to *tensor.Tensor)) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -187,44 +187,44 @@ func (s *scope) modified(out, self *tensor.Tensor, check func(string, *tensor.Te
 		if s.Err = check(s.Op, out); s.Err == nil {
 			change(out)
 		}
-		return s.in(out)
+		return s.returnOut(out)
 	}
-	to := s.Track(cloned(s.Op, self, self.DType(), self.Device(), f))
+	to := s.Track(cloneTensor(s.Op, self, self.DType(), self.Device(), f))
 	if s.Err == nil {
 		change(to)
 	}
-	return s.result(out, to)
+	return s.writeResult(out, to)
 }
 
-// item returns the value of a tensor of one element.
-func (s *scope) item(t *tensor.Tensor) (v dtype.Scalar) {
+// readItem returns the value of a tensor of one element.
+func (s *scope) readItem(t *tensor.Tensor) (v dtype.Scalar) {
 	if s.Err == nil {
 		v, s.Err = backend.Item(s.Op, t)
 	}
 	return v
 }
 
-// in is out, written in place.
-func (s *scope) in(out *tensor.Tensor) (*tensor.Tensor, error) {
+// returnOut returns out, which was written in place, or the error.
+func (s *scope) returnOut(out *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	return out, nil
 }
 
-// copy writes src, broadcast, to dst.
-func (s *scope) copy(dst, src *tensor.Tensor) {
+// copyTensor writes src, broadcast, to dst.
+func (s *scope) copyTensor(dst, src *tensor.Tensor) {
 	s.Do(func() error { return backend.Copy(s.Op, dst, src) })
 }
 
-// permute views t with its dimensions in the given order.
-func (s *scope) permute(t *tensor.Tensor, order ...int) *tensor.Tensor {
+// permuteDims views t with its dimensions in the given order.
+func (s *scope) permuteDims(t *tensor.Tensor, order ...int) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Permute(s.Op, t, order...) })
 }
 
-// reshape returns t with other sizes, as a view if possible.
-func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return reshape(s.Op, t, sizes) })
+// reshapeTo returns t with other sizes, as a view if possible.
+func (s *scope) reshapeTo(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return reshapeTensor(s.Op, t, sizes) })
 }
 
 // emptyLike makes a tensor of self's shape whose memory is laid out in the given format.
@@ -245,8 +245,8 @@ func emptyLike(op string, self *tensor.Tensor, d dtype.DType, dev device.Device,
 	return tensor.EmptyStrided(op, self.Sizes(), strides, d, dev)
 }
 
-// cloned copies self into fresh memory of another dtype, device and format.
-func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+// cloneTensor copies self into new memory of another dtype, device and format.
+func cloneTensor(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	out := s.Track(emptyLike(op, self, d, dev, f))
@@ -254,16 +254,16 @@ func cloned(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f 
 	return s.Return(out)
 }
 
-// converted returns t itself under another handle where its dtype is d, and otherwise a copy in d.
-func converted(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+// convertDType returns t itself under another handle if its dtype is d, and otherwise a copy in d.
+func convertDType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if t.DType() == d {
 		return t.Alias(), nil
 	}
-	return cloned(op, t, d, t.Device(), shape.Preserve)
+	return cloneTensor(op, t, d, t.Device(), shape.Preserve)
 }
 
-// reshape returns t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
-func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+// reshapeTensor returns t in another shape, in which one size may be -1: a view of t, or of a row-major copy where no view has the shape.
+func reshapeTensor(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	seen, err := view.Reshape(op, t, size)
 	if seen != nil || err != nil {
 		return seen, err
@@ -274,7 +274,7 @@ func reshape(op string, t *tensor.Tensor, size []int64) (*tensor.Tensor, error) 
 	}
 	s := newScope(op)
 	defer s.Close()
-	ordered := s.contiguousCopy(t, t.DType())
+	ordered := s.copyContiguous(t, t.DType())
 	s.Do(func() error { return ordered.SetGeometry(op, sizes, shape.ContiguousStrides(sizes), 0) })
 	return s.Return(ordered)
 }

@@ -35,7 +35,7 @@ func Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side s
 			return nil, status.Runtimef("%s: sorter must be a tensor of int64, got %v", op, sorter.DType())
 		}
 	}
-	return search(op, out, sorted, self, outInt32, right || side == "right", sorter)
+	return searchSorted(op, out, sorted, self, outInt32, right || side == "right", sorter)
 }
 
 // Bucketize is Searchsorted in one sequence of boundaries.
@@ -43,11 +43,11 @@ func Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (*ten
 	if boundaries.Dim() != 1 {
 		return nil, status.Runtimef("bucketize: boundaries tensor must be 1 dimension, but got dim(%d)", boundaries.Dim())
 	}
-	return search("bucketize", out, boundaries, self, outInt32, right, nil)
+	return searchSorted("bucketize", out, boundaries, self, outInt32, right, nil)
 }
 
-func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, sorter *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := cmp.Or(wantOrder(op, self), wantOrder(op, sorted)); err != nil {
+func searchSorted(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, sorter *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := cmp.Or(requireOrder(op, self), requireOrder(op, sorted)); err != nil {
 		return nil, err
 	}
 	d := dtype.Int64
@@ -60,34 +60,34 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	// Everything is found before out, which may be any of the inputs, is touched.
 	s := newScope(op)
 	defer s.Close()
-	found := s.search(sorted, self, right, sorter)
-	return s.result(out, s.cast(found, d))
+	found := s.findPositions(sorted, self, right, sorter)
+	return s.writeResult(out, s.castRowMajor(found, d))
 }
 
-// search returns the positions of self's elements.
-func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) (found *tensor.Tensor) {
-	compute, across := comparedIn(sorted, self)
+// findPositions returns the positions of self's elements.
+func (s *scope) findPositions(sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) (found *tensor.Tensor) {
+	compute, across := comparisonDType(sorted, self)
 	if across { // elements of self outside of the range of sorted are inserted at its ends
 		compute = dtype.Int64
 		if sorted.DType() == dtype.Uint64 {
 			compute = dtype.Uint64
 		}
 	}
-	if s.together(&self, &sorted); s.Err == nil {
-		s.Err = oneDevice(s.Op, self, sorter)
+	if s.moveToOneDevice(&self, &sorted); s.Err == nil {
+		s.Err = checkSameDevice(s.Op, self, sorter)
 	}
 	if s.Err != nil {
 		return nil
 	}
-	if found = s.empty(self, dtype.Int64, self.Sizes()...); s.Err != nil || found.Numel() == 0 {
+	if found = s.newEmpty(self, dtype.Int64, self.Sizes()...); s.Err != nil || found.Numel() == 0 {
 		return found
 	}
-	keys, values := s.cast(sorted, compute), s.cast(self, compute)
+	keys, values := s.castRowMajor(sorted, compute), s.castRowMajor(self, compute)
 	n := sorted.Sizes()[sorted.Dim()-1]
 	var order *tensor.Tensor
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
-		if order = s.contiguousCopy(sorter, dtype.Int64); s.Err == nil {
+		if order = s.copyContiguous(sorter, dtype.Int64); s.Err == nil {
 			s.Err = backend.On(order).CheckBounds(s.Op, backend.Bounds{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
 		}
 	}
@@ -99,7 +99,7 @@ func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.T
 		if compute.IsSigned() {
 			end = s.Number(dtype.IntScalar(n))
 		}
-		beyond := s.negative(s.cast(self, dtype.Int64))
+		beyond := s.maskNegative(s.castRowMajor(self, dtype.Int64))
 		return s.Step(func() (*tensor.Tensor, error) { return Where(nil, beyond, end, found) })
 	}
 	return found

@@ -24,8 +24,8 @@ var (
 	modeKernel      = kernel.Get("mode")
 )
 
-// lines runs a sorting kernel on every line of self along dim.
-func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
+// sortLines runs a sorting kernel on every line of self along dim.
+func sortLines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
 	return backend.On(self).Sort(op, backend.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
 }
 
@@ -38,7 +38,7 @@ func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool
 func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "sort"
 	at, err := shape.WrapDim(op, dim, self.Dim())
-	if err = cmp.Or(typeOrdered(op, self), err); err != nil {
+	if err = cmp.Or(requireOrderedTypes(op, self), err); err != nil {
 		return nil, nil, err
 	}
 	// No line is written before it is sorted, so that the values may be where the elements are.
@@ -48,7 +48,7 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	if err := tensoriter.OpenBoth(&values, &indices, self); err != nil {
 		return tensoriter.DoneBoth(&values, &indices, err)
 	}
-	_, n, _ := lanes(self.Sizes(), at)
+	_, n, _ := splitAround(self.Sizes(), at)
 	// Single bytes are sorted by counting; for other elements, half of the entries share the indices' memory if they are not too large.
 	entries := n
 	switch self.DType().Size() {
@@ -58,11 +58,12 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 		entries = 2 * n
 	}
 	err = backend.On(self).Sort(op, backend.Sorting{Kernel: sortKernel, In: self, Values: values.To, Indices: indices.To, Dim: at, Keep: n, Entries: entries,
-		Params: [2]int64{flag(descending), n}, Shared: outIndices != nil})
+		Params: [2]int64{boolToInt(descending), n}, Shared: outIndices != nil})
 	return tensoriter.DoneBoth(&values, &indices, err)
 }
 
-func flag(b bool) int64 {
+// boolToInt returns 1 for true and 0 for false.
+func boolToInt(b bool) int64 {
 	if b {
 		return 1
 	}
@@ -72,7 +73,7 @@ func flag(b bool) int64 {
 // Topk returns the k largest or smallest elements along dim, in order if sorted is set, and their indices.
 func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "topk"
-	if err := typeOrdered(op, self); err != nil {
+	if err := requireOrderedTypes(op, self); err != nil {
 		return nil, nil, err
 	}
 	if self.DType() == dtype.Bool {
@@ -82,7 +83,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	if err != nil {
 		return nil, nil, err
 	}
-	_, n, _ := lanes(self.Sizes(), at)
+	_, n, _ := splitAround(self.Sizes(), at)
 	if k < 0 || k > n {
 		return nil, nil, status.Runtimef("topk: k %d is out of range for dimension %d with size %d", k, at, n)
 	}
@@ -100,13 +101,13 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 	if heap {
 		entries = k
 	}
-	params := [2]int64{flag(largest) | flag(sorted)<<1 | flag(heap)<<2, k}
-	return tensoriter.DoneBoth(&values, &indices, lines(op, topkKernel, values.To, indices.To, self, at, k, entries, params))
+	params := [2]int64{boolToInt(largest) | boolToInt(sorted)<<1 | boolToInt(heap)<<2, k}
+	return tensoriter.DoneBoth(&values, &indices, sortLines(op, topkKernel, values.To, indices.To, self, at, k, entries, params))
 }
 
-// selected picks one element of every line along dim.
-func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (*tensor.Tensor, *tensor.Tensor, error) {
-	if err := wantOrder(op, self); err != nil && (op != "mode" || self.Numel() > 0) {
+// selectElement selects one element of every line along dim.
+func selectElement(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if err := requireOrder(op, self); err != nil && (op != "mode" || self.Numel() > 0) {
 		return nil, nil, err
 	}
 	if self.DType() == dtype.Bool && op != "mode" && !(op == "kthvalue" && self.Dim() == 0) {
@@ -116,7 +117,7 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	if err != nil {
 		return nil, nil, err
 	}
-	mask, err := oneDim(op, self, Int(dim))
+	mask, err := markDim(op, self, Int(dim))
 	if err = cmp.Or(err, checkNotEmpty(op, self, mask, false)); err != nil {
 		return nil, nil, err
 	}
@@ -126,16 +127,16 @@ func selected(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.T
 	}
 	s := newScope(op)
 	defer s.Close()
-	v, i := s.Track(keptDim(op, values.To, self, mask)), s.Track(keptDim(op, indices.To, self, mask))
+	v, i := s.Track(restoreReducedDims(op, values.To, self, mask)), s.Track(restoreReducedDims(op, indices.To, self, mask))
 	if s.Err == nil {
-		_, n, _ := lanes(self.Sizes(), at)
-		s.Err = lines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
+		_, n, _ := splitAround(self.Sizes(), at)
+		s.Err = sortLines(op, k, v, i, self, at, 1, n, [2]int64{param, 1})
 	}
 	return tensoriter.DoneBoth(&values, &indices, s.Err)
 }
 
-// keptDim views a reduced tensor with its reduced dimensions back, of size 1.
-func keptDim(op string, t, self *tensor.Tensor, mask []bool) (*tensor.Tensor, error) {
+// restoreReducedDims views a reduced tensor with its reduced dimensions restored, of size 1.
+func restoreReducedDims(op string, t, self *tensor.Tensor, mask []bool) (*tensor.Tensor, error) {
 	if t.Dim() == self.Dim() {
 		return t.Alias(), nil
 	}
@@ -150,12 +151,12 @@ func keptDim(op string, t, self *tensor.Tensor, mask []bool) (*tensor.Tensor, er
 
 // MedianDim returns the lower median along dim, or NaN if any element is NaN, and its index.
 func MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return selected("median", medianKernel, outValues, outIndices, self, dim, keepdim, 0)
+	return selectElement("median", medianKernel, outValues, outIndices, self, dim, keepdim, 0)
 }
 
 // NanmedianDim returns the lower median along dim of the elements that are not NaN, and its index.
 func NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return selected("nanmedian", nanmedianKernel, outValues, outIndices, self, dim, keepdim, 0)
+	return selectElement("nanmedian", nanmedianKernel, outValues, outIndices, self, dim, keepdim, 0)
 }
 
 // Median returns the lower median of all elements.
@@ -172,7 +173,7 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 	s := newScope(op)
 	defer s.Close()
 	if self.Numel() == 0 {
-		none := s.empty(self, self.DType())
+		none := s.newEmpty(self, self.DType())
 		value := dtype.FloatScalar(math.NaN())
 		if self.DType() == dtype.Int32 {
 			value = dtype.IntScalar(math.MinInt32) // as the processor converts it
@@ -180,11 +181,11 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 		s.Do(func() error { return fillWith(none, value) })
 		return s.Return(none)
 	}
-	flat := s.reshape(self, self.Numel())
+	flat := s.reshapeTo(self, self.Numel())
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	values, indices, err := selected(op, k, nil, nil, flat, 0, false, 0)
+	values, indices, err := selectElement(op, k, nil, nil, flat, 0, false, 0)
 	s.Track(indices, nil)
 	return s.Return(s.Track(values, err))
 }
@@ -195,17 +196,17 @@ func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim 
 	if err != nil {
 		return nil, nil, err
 	}
-	mask, err := oneDim("kthvalue", self, Int(dim))
+	mask, err := markDim("kthvalue", self, Int(dim))
 	if err = cmp.Or(err, checkNotEmpty("kthvalue", self, mask, false)); err != nil {
 		return nil, nil, err
 	}
-	if _, n, _ := lanes(self.Sizes(), at); k < 1 || k > n {
+	if _, n, _ := splitAround(self.Sizes(), at); k < 1 || k > n {
 		return nil, nil, status.Runtimef("kthvalue: selected number k %d is out of range for dimension %d with size %d; it counts from 1", k, at, n)
 	}
-	return selected("kthvalue", kthvalueKernel, outValues, outIndices, self, dim, keepdim, k-1)
+	return selectElement("kthvalue", kthvalueKernel, outValues, outIndices, self, dim, keepdim, k-1)
 }
 
 // Mode returns the most frequent element along dim, the smallest of several, and the index of one occurrence.
 func Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	return selected("mode", modeKernel, outValues, outIndices, self, dim, keepdim, 0)
+	return selectElement("mode", modeKernel, outValues, outIndices, self, dim, keepdim, 0)
 }

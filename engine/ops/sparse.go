@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// csr returns a matrix in compressed rows with a number of columns; values may be nil.
-func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m backend.CSR) {
+// newCSR returns a matrix in compressed rows with a number of columns; values may be nil.
+func (s *scope) newCSR(compressed, plain, values *tensor.Tensor, columns int64) (m backend.CSR) {
 	switch {
 	case compressed.Dim() != 1 || plain.Dim() != 1 || values != nil && values.Dim() != 1:
 		s.Failf("crow_indices, col_indices and values must be vectors")
@@ -22,9 +22,9 @@ func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m 
 	if s.Err != nil {
 		return m
 	}
-	m = backend.CSR{Compressed: s.cast(compressed, compressed.DType()), Plain: s.cast(plain, plain.DType()), Columns: columns}
+	m = backend.CSR{Compressed: s.castRowMajor(compressed, compressed.DType()), Plain: s.castRowMajor(plain, plain.DType()), Columns: columns}
 	if values != nil {
-		m.Values = s.cast(values, values.DType())
+		m.Values = s.castRowMajor(values, values.DType())
 	}
 	return m
 }
@@ -45,15 +45,15 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	a := s.csr(crow, col, values, mat.Sizes()[0])
+	a := s.newCSR(crow, col, values, mat.Sizes()[0])
 	b := mat
 	if mat.Dim() == 2 && mat.Strides()[1] != 1 || mat.Numel() > 0 && mat.Strides()[0] < 0 {
-		b = s.cast(mat, mat.DType())
+		b = s.castRowMajor(mat, mat.DType())
 	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	out := s.empty(mat, mat.DType(), append([]int64{crow.Numel() - 1}, mat.Sizes()[1:]...)...)
+	out := s.newEmpty(mat, mat.DType(), append([]int64{crow.Numel() - 1}, mat.Sizes()[1:]...)...)
 	s.Do(func() error { return backend.On(out).SparseDense(s.Op, backend.SparseDense{To: out, A: a, B: b}) })
 	return s.Return(out)
 }
@@ -76,10 +76,10 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	at := s.csr(crow, col, nil, mat2.Sizes()[0])
+	at := s.newCSR(crow, col, nil, mat2.Sizes()[0])
 	rows := func(t *tensor.Tensor) *tensor.Tensor {
 		if s.Err == nil && t.Numel() > 0 && (t.Strides()[1] != 1 || t.Strides()[0] < 0) {
-			return s.cast(t, t.DType())
+			return s.castRowMajor(t, t.DType())
 		}
 		return t
 	}
@@ -87,7 +87,7 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	at.Values = s.empty(mat1, mat1.DType(), col.Numel())
+	at.Values = s.newEmpty(mat1, mat1.DType(), col.Numel())
 	s.Do(func() error { return backend.On(at.Values).Sampled(s.Op, backend.Sampled{At: at, A: a, B: b}) })
 	return s.Return(at.Values)
 }
@@ -105,7 +105,7 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 	case columns < 0:
 		s.Failf("columns must not be negative, but got %d", columns)
 	}
-	a, b := s.csr(crow, col, values, otherCrow.Numel()-1), s.csr(otherCrow, otherCol, otherValues, columns)
+	a, b := s.newCSR(crow, col, values, otherCrow.Numel()-1), s.newCSR(otherCrow, otherCol, otherValues, columns)
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
 	}
@@ -131,7 +131,7 @@ func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor
 	case columns < 0:
 		s.Failf("columns must not be negative, but got %d", columns)
 	}
-	a, b := s.csr(crow, col, values, columns), s.csr(otherCrow, otherCol, otherValues, columns)
+	a, b := s.newCSR(crow, col, values, columns), s.newCSR(otherCrow, otherCol, otherValues, columns)
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// integer fills the first kernel parameter.
-func integer(v int64) params {
+// intParams returns parameters of a kernel that begin with an integer.
+func intParams(v int64) params {
 	return func(_ dtype.DType, p *backend.Params) { p.Set(0, dtype.Int64, dtype.IntScalar(v)) }
 }
 
@@ -18,7 +18,7 @@ func Logit(out, self *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
 	if eps != nil {
 		limit = *eps
 	}
-	return logit.run(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, dtype.FloatScalar(limit)) }, self)
+	return logit.runKernel(out, func(d dtype.DType, p *backend.Params) { p.Set(0, d, dtype.FloatScalar(limit)) }, self)
 }
 
 // Polygamma computes the n-th derivative of digamma.
@@ -26,7 +26,7 @@ func Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (*tensor.Tensor
 	if n < 0 {
 		return nil, status.Runtimef("polygamma: n must not be negative, but is %d", n)
 	}
-	return polygamma.run(out, integer(n), self)
+	return polygamma.runKernel(out, intParams(n), self)
 }
 
 // maxGammas bounds the terms of an element of mvlgamma, each of which costs a logarithm of the gamma function.
@@ -40,5 +40,5 @@ func Mvlgamma(out, self *tensor.Tensor, p int64) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("mvlgamma: not implemented for dtype bool")
 	}
-	return mvlgamma.run(out, integer(p), self)
+	return mvlgamma.runKernel(out, intParams(p), self)
 }

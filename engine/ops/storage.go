@@ -27,7 +27,7 @@ func FromData(data uintptr, size []int64, d dtype.DType) (*tensor.Tensor, error)
 	defer s.Close()
 	t := s.Track(tensor.Empty(s.Op, size, d, device.Host))
 	s.Do(func() error {
-		return backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(pointer(data, int64(len(to)))), len(to))) }})
+		return backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(to []byte) { copy(to, unsafe.Slice((*byte)(toPointer(data, int64(len(to)))), len(to))) }})
 	})
 	return s.Return(t)
 }
@@ -60,11 +60,11 @@ func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, si
 	if stride == nil {
 		stride = shape.ContiguousStrides(size)
 	}
-	return tensor.FromExternal("from_blob", pointer(data, nbytes), nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly, dev)
+	return tensor.FromExternal("from_blob", toPointer(data, nbytes), nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly, dev)
 }
 
-// pointer converts the address of nbytes of external memory. It returns nil for 0 bytes, for which any address is valid.
-func pointer(address uintptr, nbytes int64) unsafe.Pointer {
+// toPointer converts the address of nbytes of external memory. It returns nil for 0 bytes, for which any address is valid.
+func toPointer(address uintptr, nbytes int64) unsafe.Pointer {
 	if nbytes == 0 {
 		return nil
 	}

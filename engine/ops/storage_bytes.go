@@ -63,10 +63,10 @@ func StorageView(self *storage.Storage, d dtype.DType) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		d = dtype.Uint8
 	}
-	if err := aligned(s.Op, self, d); err != nil {
+	if err := checkAligned(s.Op, self, d); err != nil {
 		return nil, err
 	}
-	return s.Return(s.elements(self, d))
+	return s.Return(s.viewElements(self, d))
 }
 
 // StorageSlice shares some of a storage's bytes.
@@ -74,16 +74,16 @@ func StorageSlice(self *storage.Storage, start, stop int64) (*storage.Storage, e
 	return self.Slice("storage_slice", start, stop)
 }
 
-// elements keeps all of a storage as elements of d, one after another.
-func (s *scope) elements(of *storage.Storage, d dtype.DType) *tensor.Tensor {
+// viewElements views all of a storage as elements of d, one after another.
+func (s *scope) viewElements(of *storage.Storage, d dtype.DType) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
 		return tensor.New(s.Op, of, d.Stored(), []int64{d.Elements(of.Nbytes())}, []int64{1}, 0)
 	})
 }
 
-// changed keeps the bytes of a storage that an operator writes.
-func (s *scope) changed(self *storage.Storage) *tensor.Tensor {
-	bytes := s.elements(self, dtype.Uint8)
+// viewChangedBytes views the bytes of a storage that an operator writes.
+func (s *scope) viewChangedBytes(self *storage.Storage) *tensor.Tensor {
+	bytes := s.viewElements(self, dtype.Uint8)
 	s.Do(func() error { return tensoriter.Writable(s.Op, bytes) })
 	return bytes
 }
@@ -92,7 +92,7 @@ func (s *scope) changed(self *storage.Storage) *tensor.Tensor {
 func StorageClone(self *storage.Storage) (*storage.Storage, error) {
 	s := newScope("storage_clone")
 	defer s.Close()
-	made := s.contiguousCopy(s.elements(self, dtype.Uint8), dtype.Uint8)
+	made := s.copyContiguous(s.viewElements(self, dtype.Uint8), dtype.Uint8)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -103,7 +103,7 @@ func StorageClone(self *storage.Storage) (*storage.Storage, error) {
 func StorageFill(self *storage.Storage, value int64) error {
 	s := newScope("storage_fill_")
 	defer s.Close()
-	bytes := s.changed(self)
+	bytes := s.viewChangedBytes(self)
 	s.Do(func() error { return fillWith(bytes, dtype.IntScalar(int64(byte(value)))) })
 	return bumpVersion(self, s.Err)
 }
@@ -115,8 +115,8 @@ func StorageCopy(self, source *storage.Storage) error {
 	if self.Nbytes() != source.Nbytes() {
 		return status.Runtimef("%s: size does not match, self has %d bytes but source has %d", s.Op, self.Nbytes(), source.Nbytes())
 	}
-	to, from := s.changed(self), s.elements(source, dtype.Uint8)
-	s.Do(func() error { return assign(s.Op, to, from) })
+	to, from := s.viewChangedBytes(self), s.viewElements(source, dtype.Uint8)
+	s.Do(func() error { return assignTensor(s.Op, to, from) })
 	return bumpVersion(self, s.Err)
 }
 
@@ -130,7 +130,7 @@ func StorageByteswap(self *storage.Storage, d dtype.DType) error {
 	if self.Nbytes()%d.Size() != 0 {
 		return status.Runtimef("%s: %d bytes are not a multiple of the %d bytes of an element of %v", s.Op, self.Nbytes(), d.Size(), d)
 	}
-	bytes, size := s.changed(self), d.Stored().ToReal().Size()
+	bytes, size := s.viewChangedBytes(self), d.Stored().ToReal().Size()
 	if s.Err != nil || !backend.Known(bytes) {
 		return bumpVersion(self, s.Err)
 	}
@@ -153,10 +153,10 @@ func StorageToString(self *storage.Storage, d dtype.DType) (string, error) {
 	typed := d != dtype.None
 	if !typed {
 		d = dtype.Uint8
-	} else if err := aligned(s.Op, self, d); err != nil {
+	} else if err := checkAligned(s.Op, self, d); err != nil {
 		return "", err
 	}
-	all := s.elements(self, d)
+	all := s.viewElements(self, d)
 	var at func(i int64) dtype.Scalar
 	if s.Err == nil && backend.Known(all) {
 		at, s.Err = backend.Elements(s.Op, all)

@@ -24,7 +24,7 @@ func eachCall(t *testing.T, o *schema.Operator, check func(c call, results []ref
 			releaseResults(results)
 		}
 	}
-	for _, p := range append(profiles, profile{dtype.Float32, []int64{2, 2, 2}, nil, ones}, profile{dtype.Complex64, []int64{2, 2}, nil, ones}) {
+	for _, p := range append(profiles, profile{dtype.Float32, []int64{2, 2, 2}, nil, onesLike}, profile{dtype.Complex64, []int64{2, 2}, nil, onesLike}) {
 		c, ok := p.call(t, o)
 		if !ok {
 			continue

@@ -22,15 +22,15 @@ func Unique(self *tensor.Tensor, _, returnInverse, returnCounts bool, dim Int) (
 	if !dim.IsNone() {
 		k = uniqueRowsKernel
 	}
-	return unique("unique", k, self, returnInverse, returnCounts, dim)
+	return findUnique("unique", k, self, returnInverse, returnCounts, dim)
 }
 
 // UniqueConsecutive is Unique without sorting: it drops only adjacent duplicates.
 func UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
-	return unique("unique_consecutive", uniqueConsecutiveKernel, self, returnInverse, returnCounts, dim)
+	return findUnique("unique_consecutive", uniqueConsecutiveKernel, self, returnInverse, returnCounts, dim)
 }
 
-func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
+func findUnique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
 	if _, err := k.For(op, self.DType()); err != nil {
 		return nil, nil, nil, err
 	}
@@ -39,7 +39,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	// The rows to compare are in the first dimension.
 	rows, at := self, 0
 	if dim.IsNone() {
-		rows = s.reshape(self, self.Numel(), 1)
+		rows = s.reshapeTo(self, self.Numel(), 1)
 	} else {
 		if at, err = shape.WrapDim(op, int64(dim), self.Dim()); err != nil {
 			return nil, nil, nil, err
@@ -57,7 +57,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
 	}
-	in := s.cast(rows, self.DType())
+	in := s.castRowMajor(rows, self.DType())
 	sizes := []int64{0}
 	if returnInverse {
 		sizes[0] = rows.Sizes()[0]
@@ -65,7 +65,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 			sizes = self.Sizes()
 		}
 	}
-	inverse = s.empty(self, dtype.Int64, sizes...)
+	inverse = s.newEmpty(self, dtype.Int64, sizes...)
 	if s.Err != nil {
 		return nil, nil, nil, s.Err
 	}
@@ -78,7 +78,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	switch {
 	case s.Err != nil:
 	case dim.IsNone():
-		values = s.reshape(values, values.Numel())
+		values = s.reshapeTo(values, values.Numel())
 	default:
 		values = s.Track(Movedim(values, 0, int64(at)))
 	}
@@ -91,7 +91,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 // Isin returns a mask of the elements that are in testElements, or with invert of those that are not.
 func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.Tensor, error) {
 	const op = "isin"
-	compute, across := comparedIn(elements, testElements)
+	compute, across := comparisonDType(elements, testElements)
 	if across { // as the bits of a common range, which those of a negative number are not
 		compute = dtype.Int64
 	}
@@ -103,11 +103,11 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	}
 	s := newScope(op)
 	defer s.Close()
-	if s.together(&elements, &testElements); s.Err != nil {
+	if s.moveToOneDevice(&elements, &testElements); s.Err != nil {
 		return nil, s.Err
 	}
-	values, tests := s.cast(elements, compute), s.cast(s.reshape(testElements, testElements.Numel()), compute)
-	found := s.empty(elements, dtype.Bool, elements.Sizes()...)
+	values, tests := s.castRowMajor(elements, compute), s.castRowMajor(s.reshapeTo(testElements, testElements.Numel()), compute)
+	found := s.newEmpty(elements, dtype.Bool, elements.Sizes()...)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -119,11 +119,11 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	}
 	s.Err = backend.On(found).IsIn(op, backend.Membership{Found: found, Values: values, Sorted: sorted})
 	if across && s.Err == nil {
-		_, s.Err = Gt(found, found, s.negative(values))
+		_, s.Err = Gt(found, found, s.maskNegative(values))
 	}
 	// Everything is found before out, which may be any of the inputs, is touched.
 	if s.Err == nil && invert {
 		_, s.Err = LogicalNot(found, found)
 	}
-	return s.result(out, found)
+	return s.writeResult(out, found)
 }

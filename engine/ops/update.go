@@ -99,7 +99,7 @@ func updateRows(op string, rows [][5]*tensor.Tensor, parts []backend.Update) err
 	type back struct{ to, from *tensor.Tensor }
 	var backs []back
 	for i, row := range rows {
-		if laidAlike(row) {
+		if haveEqualOffsets(row) {
 			continue
 		}
 		for k, t := range row {
@@ -121,8 +121,8 @@ func updateRows(op string, rows [][5]*tensor.Tensor, parts []backend.Update) err
 	return s.Err
 }
 
-// laidAlike reports whether elements with equal indices have equal offsets in all tensors, without gaps.
-func laidAlike(row [5]*tensor.Tensor) bool {
+// haveEqualOffsets reports whether elements with equal indices have equal offsets in all tensors, without gaps.
+func haveEqualOffsets(row [5]*tensor.Tensor) bool {
 	strides := row[0].Strides()
 	for _, t := range row {
 		if t != nil && !t.IsContiguous() && !(slices.Equal(t.Strides(), strides) && shape.IsDense(t.Sizes(), strides)) {

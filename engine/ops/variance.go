@@ -13,8 +13,8 @@ import (
 
 var varOf = newReducer("var")
 
-// moment computes the variance or, when root is set, the standard deviation over dim.
-func moment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (*tensor.Tensor, error) {
+// computeMoment computes the variance or, when root is set, the standard deviation over dim.
+func computeMoment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (*tensor.Tensor, error) {
 	d := self.DType()
 	if d.Category() < dtype.Floating {
 		return nil, status.NotImplementedf("%s: std and var only support floating point and complex dtypes, got %v", op, d)
@@ -30,20 +30,20 @@ func moment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.S
 	if !correction.IsNone() {
 		by = correction.Float()
 	}
-	if err := freedom(op, self, mask, by); err != nil {
+	if err := warnNoFreedom(op, self, mask, by); err != nil {
 		return nil, err
 	}
 	if self.Numel() == 0 {
 		by = 0 // no elements have no variance, whatever the correction
 	}
 	if d.ToReal() == dtype.Float64 {
-		return scaledMoment(varOf, root).reduce(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(flag(root)))
+		return scaledMoment(varOf, root).reduceOutput(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(boolToInt(root)))
 	}
-	return varOf.reduce(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(flag(root)))
+	return varOf.reduceOutput(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(boolToInt(root)))
 }
 
-// freedom warns of a correction that leaves nothing to divide by.
-func freedom(op string, self *tensor.Tensor, mask []bool, by float64) error {
+// warnNoFreedom warns of a correction that leaves no degrees of freedom.
+func warnNoFreedom(op string, self *tensor.Tensor, mask []bool, by float64) error {
 	n := int64(1)
 	for d, size := range self.Sizes() {
 		if mask[d] {
@@ -61,29 +61,29 @@ func freedom(op string, self *tensor.Tensor, mask []bool, by float64) error {
 func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (spread, mean *tensor.Tensor, err error) {
 	s := newScope(op)
 	defer s.Close()
-	if spread = s.Track(moment(op, nil, self, dim, correction, keepdim, root)); s.Err != nil {
+	if spread = s.Track(computeMoment(op, nil, self, dim, correction, keepdim, root)); s.Err != nil {
 		return nil, nil, s.Err
 	}
 	mean = s.Track(Mean(nil, self, dim, keepdim, self.DType()))
-	if self.Device().Type == device.CPU && self.DType().ToReal() != dtype.Float64 && s.outside(mean, -math.MaxFloat64, math.MaxFloat64, true) {
+	if self.Device().Type == device.CPU && self.DType().ToReal() != dtype.Float64 && s.hasOutside(mean, -math.MaxFloat64, math.MaxFloat64, true) {
 		// The sum of finite elements may overflow, which their mean does not.
 		wide := dtype.Float64
 		if self.DType().IsComplex() {
 			wide = dtype.Complex128
 		}
-		mean = s.converted(s.Track(Mean(nil, self, dim, keepdim, wide)), self.DType())
+		mean = s.convertTo(s.Track(Mean(nil, self, dim, keepdim, wide)), self.DType())
 	}
 	return s.ReturnBoth(spread, mean)
 }
 
 // VarCorrection returns the variance over dim: squared deviations divided by the number of elements less correction.
 func VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
-	return moment("var", out, self, dim, correction, keepdim, false)
+	return computeMoment("var", out, self, dim, correction, keepdim, false)
 }
 
 // StdCorrection returns the square root of VarCorrection.
 func StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (*tensor.Tensor, error) {
-	return moment("std", out, self, dim, correction, keepdim, true)
+	return computeMoment("std", out, self, dim, correction, keepdim, true)
 }
 
 // VarMeanCorrection returns the variance and the mean over dim.

@@ -35,12 +35,12 @@ func Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Reshape returns self another shape, copying only where no view has it.
 func Reshape(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
-	return reshape("reshape", self, size)
+	return reshapeTensor("reshape", self, size)
 }
 
 // ReshapeAs is Reshape to the shape of other.
 func ReshapeAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	return reshape("reshape_as", self, other.Sizes())
+	return reshapeTensor("reshape_as", self, other.Sizes())
 }
 
 // Flatten joins dimensions start to end into one.
@@ -57,7 +57,7 @@ func Flatten(self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("flatten: start_dim %d cannot come after end_dim %d", start, end)
 	}
 	if self.Dim() == 0 {
-		return reshape("flatten", self, []int64{1})
+		return reshapeTensor("flatten", self, []int64{1})
 	}
 	if s == e {
 		return self.Alias(), nil
@@ -69,7 +69,7 @@ func Flatten(self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 		}
 	}
 	sizes := slices.Concat(self.Sizes()[:s], []int64{flat}, self.Sizes()[e+1:])
-	return reshape("flatten", self, sizes)
+	return reshapeTensor("flatten", self, sizes)
 }
 
 // Unflatten splits dimension dim into several.
@@ -88,14 +88,14 @@ func Unflatten(self *tensor.Tensor, dim int64, sizes []int64) (*tensor.Tensor, e
 	if err != nil {
 		return nil, status.Runtimef("unflatten: provided sizes %v don't multiply up to the size of dim %d (%d) in the input tensor", sizes, d, self.Sizes()[d])
 	}
-	return reshape("unflatten", self, slices.Concat(self.Sizes()[:d], inner, self.Sizes()[d+1:]))
+	return reshapeTensor("unflatten", self, slices.Concat(self.Sizes()[:d], inner, self.Sizes()[d+1:]))
 }
 
 // Ravel returns a contiguous one-dimensional tensor of the elements.
 func Ravel(self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope("ravel")
 	defer s.Close()
-	ordered := s.cast(self, self.DType())
+	ordered := s.castRowMajor(self, self.DType())
 	return s.Last(func() (*tensor.Tensor, error) {
 		return ordered.View(s.Op, []int64{ordered.Numel()}, []int64{1}, ordered.Offset())
 	})
@@ -113,7 +113,7 @@ func BroadcastTo(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 
 // Squeeze drops all dimensions of size 1.
 func Squeeze(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	return squeeze(out, self, func(int) bool { return true })
+	return dropDims(out, self, func(int) bool { return true })
 }
 
 // SqueezeDim drops one dimension if its size is 1.
@@ -122,7 +122,7 @@ func SqueezeDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return squeeze(out, self, func(i int) bool { return i == d })
+	return dropDims(out, self, func(i int) bool { return i == d })
 }
 
 // SqueezeDims drops those of the listed dimensions whose size is 1.
@@ -131,10 +131,10 @@ func SqueezeDims(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 	if err != nil {
 		return nil, err
 	}
-	return squeeze(out, self, func(i int) bool { return mask[i] })
+	return dropDims(out, self, func(i int) bool { return mask[i] })
 }
 
-func squeeze(out, self *tensor.Tensor, drop func(d int) bool) (*tensor.Tensor, error) {
+func dropDims(out, self *tensor.Tensor, drop func(d int) bool) (*tensor.Tensor, error) {
 	return view.Squeeze("squeeze", out, self, drop)
 }
 

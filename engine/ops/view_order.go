@@ -39,7 +39,7 @@ func TransposeMatrix(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // TransposeAll reverses the order of dimensions.
 func TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := isMatrix("T", self); err != nil {
+	if err := warnNotMatrix("T", self); err != nil {
 		return nil, err
 	}
 	order := make([]int, self.Dim())
@@ -49,8 +49,8 @@ func TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return view.Permute("T", self, order...)
 }
 
-// isMatrix warns of a tensor that has not two dimensions, which there is no transpose of.
-func isMatrix(op string, self *tensor.Tensor) error {
+// warnNotMatrix warns of the transposition of a tensor that does not have two dimensions.
+func warnNotMatrix(op string, self *tensor.Tensor) error {
 	switch self.Dim() {
 	case 0:
 		instead := "use the tensor itself"
@@ -71,7 +71,7 @@ func TransposeLast(self *tensor.Tensor) (*tensor.Tensor, error) { return matrixT
 func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch self.Dim() {
 	case 0:
-		if err := isMatrix(op, self); err != nil {
+		if err := warnNotMatrix(op, self); err != nil {
 			return nil, err
 		}
 		return self.View(op, nil, nil, self.Offset())
@@ -82,17 +82,17 @@ func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // Adjoint returns the conjugate of TransposeLast.
-func Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) { return adjoint("adjoint", self) }
+func Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) { return transposeConjugate("adjoint", self) }
 
 // AdjointMatrix is Adjoint of a matrix; a tensor without dimensions is its own.
 func AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 0 && self.Dim() != 2 {
 		return nil, status.Runtimef("H: only supported on matrices (2-D tensors), got %d-D tensor; mH takes batches of matrices", self.Dim())
 	}
-	return adjoint("H", self)
+	return transposeConjugate("H", self)
 }
 
-func adjoint(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
+func transposeConjugate(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
 	turned := s.Track(matrixTranspose(op, self))

@@ -10,9 +10,9 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// pieces views n ranges of dimension d, which rangeOf returns.
-func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
-	if err := checkPieces(op, int64(n)); err != nil {
+// viewRanges views n ranges of dimension d, which rangeOf returns.
+func viewRanges(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
+	if err := checkChunks(op, int64(n)); err != nil {
 		return nil, err
 	}
 	return owner.List(n, func(i int) (*tensor.Tensor, error) {
@@ -24,7 +24,7 @@ func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (s
 // MaxTensors is how many tensors a program can have handles of.
 const MaxTensors = 1 << 24
 
-func checkPieces(op string, n int64) error {
+func checkChunks(op string, n int64) error {
 	if n > MaxTensors {
 		return status.Memoryf("%s: %d chunks exceed the maximum of %d tensors in a list", op, n, MaxTensors)
 	}
@@ -40,10 +40,10 @@ func splitDim(op string, self *tensor.Tensor, dim int64) (int, error) {
 
 // Split splits a dimension into chunks of one size, the last of which may be smaller.
 func Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
-	return split("split", self, splitSize, dim)
+	return splitBySize("split", self, splitSize, dim)
 }
 
-func split(op string, self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
+func splitBySize(op string, self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	d, err := splitDim(op, self, dim)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func split(op string, self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tens
 	if splitSize > 0 {
 		n = max((size-1)/splitSize+1, 1)
 	}
-	return pieces(op, self, d, int(n), func(i int) (int64, int64) {
+	return viewRanges(op, self, d, int(n), func(i int) (int64, int64) {
 		start := int64(i) * splitSize
 		return start, min(splitSize, size-start)
 	})
@@ -84,7 +84,7 @@ func splitWithSizes(op string, self *tensor.Tensor, sizes []int64, dim int64) ([
 		return nil, status.Runtimef("%s: expects split_sizes to be non-negative and to sum exactly to %d (input tensor's size at dimension %d), but got %v", op, size, d, sizes)
 	}
 	at := int64(0)
-	return pieces(op, self, d, len(sizes), func(i int) (int64, int64) {
+	return viewRanges(op, self, d, len(sizes), func(i int) (int64, int64) {
 		at += sizes[i]
 		return at - sizes[i], sizes[i]
 	})
@@ -92,10 +92,10 @@ func splitWithSizes(op string, self *tensor.Tensor, sizes []int64, dim int64) ([
 
 // Chunk splits a dimension into at most the given number of equal chunks.
 func Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
-	return chunk("chunk", self, chunks, dim)
+	return splitIntoChunks("chunk", self, chunks, dim)
 }
 
-func chunk(op string, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+func splitIntoChunks(op string, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	d, err := splitDim(op, self, dim)
 	if err != nil {
 		return nil, err
@@ -105,14 +105,14 @@ func chunk(op string, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor,
 	}
 	size := self.Sizes()[d]
 	if size == 0 {
-		return pieces(op, self, d, int(chunks), func(int) (start, length int64) { return 0, 0 })
+		return viewRanges(op, self, d, int(chunks), func(int) (start, length int64) { return 0, 0 })
 	}
-	return split(op, self, (size-1)/chunks+1, dim)
+	return splitBySize(op, self, (size-1)/chunks+1, dim)
 }
 
 // UnsafeSplit, UnsafeSplitWithSizes and UnsafeChunk do the same, with a separate gradient for each chunk.
 func UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
-	return split("unsafe_split", self, splitSize, dim)
+	return splitBySize("unsafe_split", self, splitSize, dim)
 }
 
 func UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
@@ -120,7 +120,7 @@ func UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*ten
 }
 
 func UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
-	return chunk("unsafe_chunk", self, chunks, dim)
+	return splitIntoChunks("unsafe_chunk", self, chunks, dim)
 }
 
 // Unbind views every position of a dimension and removes the dimension.
@@ -132,7 +132,7 @@ func Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPieces("unbind", self.Sizes()[d]); err != nil {
+	if err := checkChunks("unbind", self.Sizes()[d]); err != nil {
 		return nil, err
 	}
 	return owner.List(int(self.Sizes()[d]), func(i int) (*tensor.Tensor, error) {
@@ -145,7 +145,7 @@ func tensorSplitSections(op string, self *tensor.Tensor, sections int64, d int) 
 		return nil, status.Runtimef("%s: number of sections must be larger than 0, got %d", op, sections)
 	}
 	each, more := self.Sizes()[d]/sections, self.Sizes()[d]%sections
-	return pieces(op, self, d, int(sections), func(i int) (int64, int64) {
+	return viewRanges(op, self, d, int(sections), func(i int) (int64, int64) {
 		k := int64(i)
 		if k < more {
 			return k * (each + 1), each + 1
@@ -195,7 +195,7 @@ func alignedSplit(op string, self *tensor.Tensor, d, least int) (int, error) {
 	return d, nil
 }
 
-func splitEven(op string, self *tensor.Tensor, sections int64, d, least int) ([]*tensor.Tensor, error) {
+func splitIntoSections(op string, self *tensor.Tensor, sections int64, d, least int) ([]*tensor.Tensor, error) {
 	d, err := alignedSplit(op, self, d, least)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func splitAt(op string, self *tensor.Tensor, indices []int64, d, least int) ([]*
 
 // Hsplit cuts columns (the only dimension of a vector) into equal sections.
 func Hsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
-	return splitEven("hsplit", self, sections, 1, 1)
+	return splitIntoSections("hsplit", self, sections, 1, 1)
 }
 
 // HsplitIndices cuts columns before the listed positions.
@@ -226,7 +226,7 @@ func HsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, erro
 
 // Vsplit cuts rows into equal sections.
 func Vsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
-	return splitEven("vsplit", self, sections, 0, 2)
+	return splitIntoSections("vsplit", self, sections, 0, 2)
 }
 
 // VsplitIndices cuts rows before the listed positions.
@@ -236,7 +236,7 @@ func VsplitIndices(self *tensor.Tensor, indices []int64) ([]*tensor.Tensor, erro
 
 // Dsplit cuts depth, dimension 2, into equal sections.
 func Dsplit(self *tensor.Tensor, sections int64) ([]*tensor.Tensor, error) {
-	return splitEven("dsplit", self, sections, 2, 3)
+	return splitIntoSections("dsplit", self, sections, 2, 3)
 }
 
 // DsplitIndices cuts depth before the listed positions.

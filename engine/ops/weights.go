@@ -12,7 +12,7 @@ import (
 func IntMm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope("_int_mm")
 	defer s.Close()
-	if err := oneDevice(s.Op, self, mat2); err != nil {
+	if err := checkSameDevice(s.Op, self, mat2); err != nil {
 		return nil, err
 	}
 	a, b := self.Sizes(), mat2.Sizes()
@@ -31,11 +31,11 @@ func IntMm(out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	to := s.empty(self, dtype.Int32, a[0], b[1])
+	to := s.newEmpty(self, dtype.Int32, a[0], b[1])
 	s.Do(func() error {
 		return backend.On(to).QuantizedProduct(s.Op, backend.QuantizedProduct{To: to, A: self, B: mat2})
 	})
-	return s.result(out, to)
+	return s.writeResult(out, to)
 }
 
 // WeightInt8packMm returns the product of self and the transposed int8 weight, whose rows have scales.
@@ -57,7 +57,7 @@ func WeightInt8packMm(self, mat2, scales *tensor.Tensor) (*tensor.Tensor, error)
 
 // checkWeightOnly returns an error unless self is a matrix of floats, and its scales have the same dtype.
 func (s *scope) checkWeightOnly(self, weight, scales *tensor.Tensor) {
-	err := oneDevice(s.Op, self, weight, scales)
+	err := checkSameDevice(s.Op, self, weight, scales)
 	switch {
 	case err != nil:
 		s.Fail(err)
@@ -74,10 +74,10 @@ func (s *scope) weightLinear(self, weight, scales *tensor.Tensor, group int64) (
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	w := backend.WeightLinear{A: s.cast(self, dtype.Float32), Weight: s.cast(weight, weight.DType()), Scales: s.cast(scales, dtype.Float32), Group: group}
-	w.To = s.empty(self, dtype.Float32, self.Sizes()[0], weight.Sizes()[0])
+	w := backend.WeightLinear{A: s.castRowMajor(self, dtype.Float32), Weight: s.castRowMajor(weight, weight.DType()), Scales: s.castRowMajor(scales, dtype.Float32), Group: group}
+	w.To = s.newEmpty(self, dtype.Float32, self.Sizes()[0], weight.Sizes()[0])
 	s.Do(func() error { return backend.On(w.To).WeightLinear(s.Op, w) })
-	return s.Return(s.cast(w.To, self.DType()))
+	return s.Return(s.castRowMajor(w.To, self.DType()))
 }
 
 // ConvertWeightToInt4packForCpu packs integers from 0 to 15.
@@ -98,8 +98,8 @@ func ConvertWeightToInt4packForCpu(self *tensor.Tensor, _ int64) (*tensor.Tensor
 		return nil, s.Err
 	}
 	n, k := self.Sizes()[0], self.Sizes()[1]
-	to := s.empty(self, dtype.Uint8, n, k/2)
-	in := s.cast(self, dtype.Int32)
+	to := s.newEmpty(self, dtype.Uint8, n, k/2)
+	in := s.castRowMajor(self, dtype.Int32)
 	if s.Err != nil || !backend.Known(self) || self.Numel() == 0 {
 		return s.Return(to)
 	}

@@ -61,6 +61,6 @@ func pointwiseFunction(o *schema.Operator) string {
 		params, out = append([]string{"out"}, operands...), "out"
 	}
 	doc := "// " + strings.ReplaceAll(strings.TrimSpace(o.Doc), "\n", "\n// ")
-	return fmt.Sprintf("\n// %s implements the operator %s.\n//\n%s\nfunc %s(%s *tensor.Tensor) (*tensor.Tensor, error) {\n\treturn %s.run(%s, nil, %s)\n}\n",
+	return fmt.Sprintf("\n// %s implements the operator %s.\n//\n%s\nfunc %s(%s *tensor.Tensor) (*tensor.Tensor, error) {\n\treturn %s.runKernel(%s, nil, %s)\n}\n",
 		o.GoName(), o.Name, doc, o.GoName(), strings.Join(params, ", "), rowName(o), out, strings.Join(operands, ", "))
 }

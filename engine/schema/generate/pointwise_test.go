@@ -64,7 +64,7 @@ var (
 // Says what
 // it does.
 func SpecialMore(out, self, type_ *tensor.Tensor) (*tensor.Tensor, error) {
-	return specialMore.run(out, nil, self, type_)
+	return specialMore.runKernel(out, nil, self, type_)
 }
 
 // PolarParts implements the operator polar.
@@ -72,7 +72,7 @@ func SpecialMore(out, self, type_ *tensor.Tensor) (*tensor.Tensor, error) {
 // Says what
 // it does.
 func PolarParts(polar_parts, polarParts_ *tensor.Tensor) (*tensor.Tensor, error) {
-	return polarParts.run(nil, nil, polar_parts, polarParts_)
+	return polarParts.runKernel(nil, nil, polar_parts, polarParts_)
 }
 `, string(out.files[pointwiseFile]))
 }
@@ -92,7 +92,7 @@ func TestRowsThatCannotBe(t *testing.T) {
 	}
 	text, err := pointwise(loadEntries(t, elementwise("max(Tensor self) -> Tensor", facts+"  go: Largest\n")), map[string]*function{})
 	require.NoError(t, err)
-	assert.Contains(t, text, "return largest.run(nil, nil, self)")
+	assert.Contains(t, text, "return largest.runKernel(nil, nil, self)")
 }
 
 // The functions in engine/ops with rows do more than the rows.
