@@ -79,7 +79,7 @@ func indexNames(names []string, items []ops.IndexItem) (left []string) {
 	for _, item := range items {
 		rest -= indexedDims(item)
 	}
-	selected, at, parted := 0, 0, false // dimensions that tensors select, their position, and whether others are between those tensors
+	selected, at, separated := 0, 0, false // dimensions that tensors select, their position, and whether others are between those tensors
 	for _, item := range items {
 		n := indexedDims(item)
 		switch item.Kind {
@@ -94,7 +94,7 @@ func indexNames(names []string, items []ops.IndexItem) (left []string) {
 			if selected == 0 {
 				at = len(left)
 			}
-			selected, parted = max(selected, dims), parted || at != len(left)
+			selected, separated = max(selected, dims), separated || at != len(left)
 		case ops.IndexNewAxis:
 			left = append(left, "")
 		case ops.IndexEllipsis:
@@ -106,7 +106,7 @@ func indexNames(names []string, items []ops.IndexItem) (left []string) {
 		names = names[n:]
 	}
 	left = append(left, names...)
-	if parted {
+	if separated {
 		at = 0
 	}
 	return slices.Insert(left, at, make([]string, selected)...)
@@ -127,11 +127,11 @@ func namedTensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dim
 
 // namedCdist is Cdist: the rows of x1, then those of x2.
 func namedCdist(c dispatch.Context, x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
-	turned := Of(x2)
-	if n := len(turned); n > 1 {
-		turned = slices.Concat(turned[:n-2], []string{turned[n-1], turned[n-2]})
+	transposed := Of(x2)
+	if n := len(transposed); n > 1 {
+		transposed = slices.Concat(transposed[:n-2], []string{transposed[n-1], transposed[n-2]})
 	}
-	names, err := matrixProductNames("cdist", Of(x1), turned)
+	names, err := matrixProductNames("cdist", Of(x1), transposed)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ const bufferWords = 624
 type engine struct {
 	kind    Kind
 	out     [bufferWords]uint32
-	next    int // the next word's place in out; words when out is used up
+	next    int // the index of the next word in out; bufferWords when out is used up
 	twister mt19937
 	counter counter
 }

@@ -95,7 +95,7 @@ func (g *Generator) State() []byte {
 	if g.kind == Philox {
 		return g.engine.counter.encodeState()
 	}
-	return g.twisterState()
+	return g.encodeTwisterState()
 }
 
 // SetState continues from a State. A state of another size, or one that no generator of the kind has, is a Runtime error and changes
@@ -125,7 +125,7 @@ const (
 	atNormalSet = atNormal + 16               // int32
 )
 
-func (g *Generator) twisterState() []byte {
+func (g *Generator) encodeTwisterState() []byte {
 	b := make([]byte, twisterStateSize)
 	le := binary.LittleEndian
 	next, left := g.engine.next, bufferWords+1-g.engine.next

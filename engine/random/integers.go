@@ -46,14 +46,14 @@ func Whole(d dtype.DType) int64 {
 
 func (r Integers) computeBounds(d dtype.DType) (from, to int64) {
 	if d.IsFloatingPoint() {
-		return inwardFrom(d, r.From), inwardTo(d, r.To)
+		return moveFromInward(d, r.From), moveToInward(d, r.To)
 	}
 	return r.From, r.To
 }
 
 func (r Integers) countWords(to, _ dtype.DType) int {
 	from, end := r.computeBounds(to)
-	return wordsBelow(uint64(end) - uint64(from))
+	return countWordsBelow(uint64(end) - uint64(from))
 }
 
 func (r Integers) draw(s *stream, dst, _ Span, _ bool) error {
@@ -88,7 +88,7 @@ func (r IntegersFrom) Check(d, _ dtype.DType) error {
 
 func (r IntegersFrom) computeBounds(d dtype.DType) (from int64, last uint64) {
 	if d.IsFloatingPoint() {
-		return inwardFrom(d, r.From), lastInteger(d)
+		return moveFromInward(d, r.From), lastInteger(d)
 	}
 	return r.From, lastInteger(d)
 }
@@ -98,7 +98,7 @@ func (r IntegersFrom) countWords(to, _ dtype.DType) int {
 		return 2
 	}
 	from, last := r.computeBounds(to)
-	return wordsBelow(last - uint64(from) + 1)
+	return countWordsBelow(last - uint64(from) + 1)
 }
 
 func (r IntegersFrom) draw(s *stream, dst, _ Span, _ bool) error {
@@ -166,8 +166,8 @@ func reduceModulo(x, n uint64) uint64 {
 // wide is the range from which on an integer costs a 64-bit draw, which keeps the skew of the modulo below 1 in 16.
 const wide = 1 << 28
 
-// wordsBelow returns how many words an integer below n takes, of which 0 represents 2^64.
-func wordsBelow(n uint64) int {
+// countWordsBelow returns the number of words of an integer below n, of which 0 represents 2^64.
+func countWordsBelow(n uint64) int {
 	if n-1 >= wide-1 {
 		return 2
 	}
@@ -176,7 +176,7 @@ func wordsBelow(n uint64) int {
 
 // fillRange fills dst with integers of [from, from + n), where n = 0 represents 2^64.
 func (s *stream) fillRange(dst Span, from int64, n uint64) {
-	if wordsBelow(n) == 2 {
+	if countWordsBelow(n) == 2 {
 		s.fillIntegers(dst, func(v []int64) {
 			for i := range v {
 				v[i] = int64(reduceModulo(s.engine.drawUint64(), n)) + from
@@ -212,16 +212,16 @@ func checkEnds(d dtype.DType, from, last int64) error {
 	return nil
 }
 
-// inwardFrom moves from up when rounding from+1 to the dtype would land below from, and inwardTo moves to down when
+// moveFromInward increases from when rounding from+1 to the dtype would land below from, and moveToInward moves to down when
 // rounding to-1 would reach it, by one step of the dtype's grid.
-func inwardFrom(d dtype.DType, from int64) int64 {
+func moveFromInward(d dtype.DType, from int64) int64 {
 	if rounded := int64(roundTo(d, float64(from+1))); rounded < from {
 		return rounded + gridStep(d, from+1)
 	}
 	return from
 }
 
-func inwardTo(d dtype.DType, to int64) int64 {
+func moveToInward(d dtype.DType, to int64) int64 {
 	if rounded := int64(roundTo(d, float64(to-1))); rounded >= to {
 		return rounded - gridStep(d, to-1)
 	}

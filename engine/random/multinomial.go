@@ -174,7 +174,7 @@ func (s *stream) sampleWithoutReplacement(dst []int64, weights Span, categories,
 		s.drawExponentials(e, 1)
 		readElements(some[:len(e)], weights.slice(i, len(e)))
 		for j := range e {
-			keys[i+j] = raceKey(weights.DType, some[j], e[j])
+			keys[i+j] = computeRaceKey(weights.DType, some[j], e[j])
 		}
 	}
 	race := make([]keyedIndex, samples)
@@ -187,8 +187,8 @@ func (s *stream) sampleWithoutReplacement(dst []int64, weights Span, categories,
 	return nil
 }
 
-// raceKey has the order of weight / e, rounded to the dtype of weights unless that overflows or underflows. Weights of 0 are sorted last.
-func raceKey(d dtype.DType, weight, e float64) uint64 {
+// computeRaceKey returns a key with the order of weight / e, rounded to the dtype of weights unless that overflows or underflows. Weights of 0 are sorted last.
+func computeRaceKey(d dtype.DType, weight, e float64) uint64 {
 	const exponent = 100 // below that of any quotient
 	divisor := roundTo(d, e)
 	if divisor == 0 {

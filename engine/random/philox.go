@@ -33,7 +33,7 @@ type counter struct {
 	ahead        int    // words that are still wanted; a guess
 	separate     bool   // each element uses separate blocks: those of the rounds
 
-	firsts, firstsEnd uint64 // the elements whose first blocks are at the beginning of out, where elements are alone
+	firsts, firstsEnd uint64 // the elements whose first blocks are at the beginning of out, if elements are separate
 }
 
 // refillWords writes blocks to the end of out, and returns where they begin.

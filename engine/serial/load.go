@@ -28,7 +28,7 @@ type loader struct {
 	text             text
 	sparse           []*tensor.Tensor // whose parts are to be checked
 	pendingQuantized []pendingQuantized
-	done             func() // makes the results, when all is read
+	done             func() // creates the results after everything has been read
 }
 
 // records are the storages' bytes in a file.
@@ -157,11 +157,11 @@ func orderedEntries(c *pickle.Call) ([]pickle.Entry, bool) {
 // loadFile opens a file, calls build to convert the pickle's value, and reads the bytes of the storages that build needed. build's
 // tensors are released on an error.
 func loadFile(op string, source *file.Source, mapLocation string, mmap bool, build func(*loader, any) error) error {
-	places, err := parseMapLocation(op, mapLocation)
+	locations, err := parseMapLocation(op, mapLocation)
 	if err != nil {
 		return err
 	}
-	l := &loader{op: op, budget: source.Budget(op), locations: places, storages: map[string]*loadedStorage{}, numbers: map[any]int{}}
+	l := &loader{op: op, budget: source.Budget(op), locations: locations, storages: map[string]*loadedStorage{}, numbers: map[any]int{}}
 	defer l.budget.Close()
 	root, err := l.openFile(source, mmap)
 	if err != nil {

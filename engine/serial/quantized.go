@@ -107,10 +107,10 @@ func (l *loader) finishQuantized(w pendingQuantized) error {
 		}
 		q.Zeros = append(q.Zeros, v.I)
 	}
-	made, err := l.tensors[w.number].AsQuantized(l.op, w.dtype, q)
+	quantized, err := l.tensors[w.number].AsQuantized(l.op, w.dtype, q)
 	if err == nil {
 		l.tensors[w.number].Release()
-		l.tensors[w.number] = made
+		l.tensors[w.number] = quantized
 	}
 	return err
 }

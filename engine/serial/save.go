@@ -253,7 +253,7 @@ const namesKey = "names="
 var lazyKeys = map[string]tensor.Keys{"conj": tensor.Conjugate, "neg": tensor.Negative}
 
 // withMetadata adds the names of a tensor, and how its elements are read, to the call that makes it.
-func withMetadata(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
+func withMetadata(t *tensor.Tensor, c *pickle.Call) *pickle.Call {
 	var flags []string
 	for _, name := range []string{"conj", "neg"} {
 		if t.Lazy()&lazyKeys[name] != 0 {
@@ -264,14 +264,14 @@ func withMetadata(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
 		flags = append(flags, namesKey+strings.Join(names, ","))
 	}
 	if flags == nil {
-		return made
+		return c
 	}
 	dict := &pickle.Dict{}
 	for _, flag := range flags {
 		dict.Entries = append(dict.Entries, pickle.Entry{Key: flag, Value: true})
 	}
-	made.Args.Items = append(made.Args.Items, dict)
-	return made
+	c.Args.Items = append(c.Args.Items, dict)
+	return c
 }
 
 // computeOffset returns the storage offset of a tensor in the saved part of its storage.

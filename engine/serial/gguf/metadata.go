@@ -27,7 +27,7 @@ type reader struct {
 	source *file.Source
 	budget *file.Budget
 	at     int64
-	window []byte // bytes of the file from windowAt on
+	window []byte // bytes of the file from `from` on
 	from   int64
 	err    error
 }

@@ -268,9 +268,9 @@ var opcodeHandlers = [256]func(d *decoder) error{
 	opLongBinGet:     func(d *decoder) error { return d.getMemo(d.readUint(4)) },
 }
 
-func newPushHandler(made func() any) func(d *decoder) error {
+func newPushHandler(newValue func() any) func(d *decoder) error {
 	return func(d *decoder) error {
-		d.pushValue(made())
+		d.pushValue(newValue())
 		return nil
 	}
 }
@@ -457,11 +457,11 @@ func (d *decoder) setState() error {
 	if err != nil {
 		return err
 	}
-	made, ok := into.(*Call)
-	if !ok || made.State != nil || !d.rules.Fills(made.Func) {
+	call, ok := into.(*Call)
+	if !ok || call.State != nil || !d.rules.Fills(call.Func) {
 		return d.newError("state is set on %s, which does not support it or has state already", Describe(into))
 	}
-	made.State = state
+	call.State = state
 	return nil
 }
 
