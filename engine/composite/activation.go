@@ -38,7 +38,9 @@ func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (_ *tensor.Tensor, e
 	switch n := weight.Numel(); {
 	case n == 1:
 	case n != channels || self.Dim() == 0:
-		return nil, status.Runtimef("%s: weight has %d elements, and self, of sizes %v, has %d channels; use one element, or one for each channel", op, n, self.Sizes(), channels)
+		return nil,
+			status.Runtimef("%s: weight has %d elements, and self, of sizes %v, has %d channels; use one element, or one for each channel",
+				op, n, self.Sizes(), channels)
 	case self.Dim() > 1:
 		sizes[1] = channels
 	}
@@ -49,7 +51,8 @@ func Prelu(c dispatch.Context, self, weight *tensor.Tensor) (_ *tensor.Tensor, e
 }
 
 // Rrelu multiplies elements up to 0 by random numbers, one drawn for each of them, or all by the middle of the range.
-func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (_ *tensor.Tensor, err error) {
+func Rrelu(c dispatch.Context, out, self *tensor.Tensor, lower, upper float64, training bool,
+	g *random.Generator) (_ *tensor.Tensor, err error) {
 	const op = "rrelu"
 	if err := checkFloating(op, self); err != nil {
 		return nil, err
@@ -117,7 +120,8 @@ func NnSoftmin(c dispatch.Context, self *tensor.Tensor, dim int64, d dtype.DType
 }
 
 // NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
-func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (_ *tensor.Tensor, err error) {
+func NnGumbelSoftmax(c dispatch.Context, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64,
+	g *random.Generator) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_gumbel_softmax")
 	defer b.Close(&err)
 	b.Check(checkFloating(b.Op, self))

@@ -24,7 +24,8 @@ type attention struct {
 }
 
 // NnScaledDotProductAttention returns means of values, weighted by the softmax of products of queries and keys.
-func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (_ *tensor.Tensor, err error) {
+func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64,
+	grouped bool) (_ *tensor.Tensor, err error) {
 	a := attention{Builder: build.New(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
 	defer a.Close(&err)
 	a.checkOperands(dropout)
@@ -33,7 +34,8 @@ func NnScaledDotProductAttention(c dispatch.Context, q, k, v, mask *tensor.Tenso
 		a.scale = *scale
 	}
 	laid := a.hasQueryLayout(grouped)
-	a.castOperands(q.DType().Compute(), dropout == 0 && q.Device().Type == device.CPU && backend.ReadsStored(q.DType(), q.Sizes()[q.Dim()-2]) && c.Plain(q, k, v, mask))
+	a.castOperands(q.DType().Compute(), dropout == 0 && q.Device().Type == device.CPU && backend.ReadsStored(q.DType(),
+		q.Sizes()[q.Dim()-2]) && c.Plain(q, k, v, mask))
 	if grouped {
 		a.groupHeads()
 	}
@@ -80,7 +82,8 @@ func (a *attention) checkOperands(dropout float64) {
 	}
 }
 
-// hasQueryLayout reports whether the result has the memory layout of query. This holds for shapes that PyTorch's kernel takes, which does not broadcast.
+// hasQueryLayout reports whether the result has the memory layout of query. This holds for shapes that PyTorch's kernel takes, which does
+// not broadcast.
 func (a *attention) hasQueryLayout(grouped bool) bool {
 	q, k, v := a.query.Sizes(), a.key.Sizes(), a.value.Sizes()
 	first := len(q) - 2
@@ -90,8 +93,8 @@ func (a *attention) hasQueryLayout(grouped bool) bool {
 	return len(q) <= 4 && len(k) == len(q) && slices.Equal(k[:len(k)-1], v[:len(v)-1]) && first >= 0 && slices.Equal(q[:first], k[:first])
 }
 
-// castOperands casts the operands to the compute dtype d, and converts the mask to one that is added. Keys and values can be read in the dtype that they are
-// stored in.
+// castOperands casts the operands to the compute dtype d, and converts the mask to one that is added. Keys and values can be read in the
+// dtype that they are stored in.
 func (a *attention) castOperands(d dtype.DType, stored bool) {
 	if a.query = a.CastTo(a.query, d); !stored {
 		a.key, a.value = a.CastTo(a.key, d), a.CastTo(a.value, d)
@@ -116,7 +119,8 @@ func (a *attention) groupHeads() {
 	n := heads(a.query)
 	for _, t := range []*tensor.Tensor{a.key, a.value} {
 		if heads(t) == 0 || n%heads(t) != 0 {
-			a.Failf("the number of heads of query, %d, must be divisible by those of key and value, %d and %d", n, heads(a.key), heads(a.value))
+			a.Failf("the number of heads of query, %d, must be divisible by those of key and value, %d and %d", n, heads(a.key),
+				heads(a.value))
 			return
 		}
 	}

@@ -20,10 +20,13 @@ type heads struct {
 }
 
 // NnMultiHeadAttentionForward projects query, key and value for each head, applies scaled dot-product attention, and projects the result.
-func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
-	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor,
+func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK,
+	biasV *tensor.Tensor, addZero bool, dropout float64,
+	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ,
+	weightK, weightV, staticK, staticV *tensor.Tensor,
 	average, causal bool) (out, weights *tensor.Tensor, err error) {
-	h := heads{Builder: build.New(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
+	h := heads{Builder: build.New(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding,
+		embed: embed, count: count, batched: query.Dim() == 3,
 		causal: causal, weights: needWeights}
 	defer h.Close(&err)
 	h.checkOperands(separate, outWeight)
@@ -82,7 +85,8 @@ func (h *heads) checkOperands(separate bool, outWeight *tensor.Tensor) {
 	}
 	for i, t := range []*tensor.Tensor{h.padding, h.mask} {
 		if t != nil && t.DType() != dtype.Bool && !t.DType().IsFloatingPoint() {
-			h.Failf("%s must be of bool or of a floating-point dtype, but is of %v", []string{"key_padding_mask", "attn_mask"}[i], t.DType())
+			h.Failf("%s must be of bool or of a floating-point dtype, but is of %v", []string{"key_padding_mask", "attn_mask"}[i],
+				t.DType())
 		}
 	}
 	if !h.batched {
@@ -116,7 +120,8 @@ func (h *heads) splitThirds(t *tensor.Tensor) []*tensor.Tensor {
 		parts[i] = h.Track(part, err)
 	}
 	if h.Check(err); len(parts) != 3 {
-		h.Failf("the size of dimension 0 of the projections of query, key and value must be divisible by 3, but the sizes are %v", t.Sizes())
+		h.Failf("the size of dimension 0 of the projections of query, key and value must be divisible by 3, but the sizes are %v",
+			t.Sizes())
 	}
 	return parts
 }
@@ -131,8 +136,8 @@ func (h *heads) projectInputs(weights, biases []*tensor.Tensor) {
 	}
 }
 
-// convertMasks converts masks to ones that are added to products, the attention mask with a dimension for heads. A mask that is known to be causal is
-// dropped.
+// convertMasks converts masks to ones that are added to products, the attention mask with a dimension for heads. A mask that is known to be
+// causal is dropped.
 func (h *heads) convertMasks() {
 	added := func(t *tensor.Tensor) *tensor.Tensor {
 		if t == nil || t.DType() != dtype.Bool {
@@ -187,7 +192,8 @@ func (h *heads) extendKeys(biasK, biasV, staticK, staticV *tensor.Tensor, addZer
 			continue
 		}
 		if sizes := (*t.static).Sizes(); len(sizes) != 3 || sizes[0] != all || sizes[2] != width {
-			h.Failf("%s must have sizes [%d, n, %d] (batch * heads, length, features of a head), but has %v", []string{"static_k", "static_v"}[i], all, width, sizes)
+			h.Failf("%s must have sizes [%d, n, %d] (batch * heads, length, features of a head), but has %v", []string{"static_k",
+				"static_v"}[i], all, width, sizes)
 			return
 		}
 		*t.of = *t.static

@@ -15,55 +15,74 @@ import (
 )
 
 // Conv1d returns a convolution in one dimension.
-func Conv1d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv1d", n: 1, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
+func Conv1d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64,
+	groups int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv1d", n: 1, stride: stride, padding: padding, dilation: dilation, groups: groups}, self,
+		weight, bias)
 }
 
 // Conv1dPadding is Conv1d with a padding by its name.
-func Conv1dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv1d", n: 1, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
+func Conv1dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64,
+	groups int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv1d", n: 1, stride: stride, named: padding, dilation: dilation, groups: groups}, self,
+		weight, bias)
 }
 
 // Conv2d returns a convolution in two dimensions.
-func Conv2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv2d", n: 2, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
+func Conv2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64,
+	groups int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv2d", n: 2, stride: stride, padding: padding, dilation: dilation, groups: groups}, self,
+		weight, bias)
 }
 
 // Conv2dPadding is Conv2d with a padding by its name.
-func Conv2dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv2d", n: 2, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
+func Conv2dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64,
+	groups int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv2d", n: 2, stride: stride, named: padding, dilation: dilation, groups: groups}, self,
+		weight, bias)
 }
 
 // Conv3d returns a convolution in three dimensions.
-func Conv3d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv3d", n: 3, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
+func Conv3d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64,
+	groups int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv3d", n: 3, stride: stride, padding: padding, dilation: dilation, groups: groups}, self,
+		weight, bias)
 }
 
 // Conv3dPadding is Conv3d with a padding by its name.
-func Conv3dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv3d", n: 3, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
+func Conv3dPadding(c dispatch.Context, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64,
+	groups int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv3d", n: 3, stride: stride, named: padding, dilation: dilation, groups: groups}, self,
+		weight, bias)
 }
 
 // ConvTranspose1d returns a transposed convolution in one dimension.
-func ConvTranspose1d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv_transpose1d", n: 1, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
+func ConvTranspose1d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64,
+	dilation []int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv_transpose1d", n: 1, transposed: true, stride: stride, padding: padding,
+		outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // ConvTranspose2d returns a transposed convolution in two dimensions.
-func ConvTranspose2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv_transpose2d", n: 2, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
+func ConvTranspose2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64,
+	dilation []int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv_transpose2d", n: 2, transposed: true, stride: stride, padding: padding,
+		outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // ConvTranspose3d returns a transposed convolution in three dimensions.
-func ConvTranspose3d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
-	return runConvolution(c, convolution{op: "conv_transpose3d", n: 3, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
+func ConvTranspose3d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64,
+	dilation []int64) (*tensor.Tensor, error) {
+	return runConvolution(c, convolution{op: "conv_transpose3d", n: 3, transposed: true, stride: stride, padding: padding,
+		outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
 }
 
 // ConvTbc returns a convolution in one dimension of signals whose channels are adjacent.
 func ConvTbc(c dispatch.Context, self, weight, bias *tensor.Tensor, pad int64) (_ *tensor.Tensor, err error) {
 	const op = "conv_tbc"
 	if self.Dim() != 3 || weight.Dim() != 3 || bias.Dim() != 1 {
-		return nil, status.Runtimef("%s: self must be (L, N, C), weight (K, C, M) and bias (M), but they have sizes %v, %v and %v", op, self.Sizes(), weight.Sizes(), bias.Sizes())
+		return nil, status.Runtimef("%s: self must be (L, N, C), weight (K, C, M) and bias (M), but they have sizes %v, %v and %v", op,
+			self.Sizes(), weight.Sizes(), bias.Sizes())
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -89,7 +108,8 @@ func runConvolution(c dispatch.Context, v convolution, self, weight, bias *tenso
 		return nil, err
 	}
 	if n := self.Dim(); n != v.n+1 && n != v.n+2 {
-		return nil, v.makeError("Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %v", v.n+1, v.n+2, v.op, self.Sizes())
+		return nil, v.makeError("Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %v", v.n+1, v.n+2, v.op,
+			self.Sizes())
 	}
 	if weight.Dim() != v.n+2 {
 		return nil, v.makeError("expected %d-dimensional weight, but got weight of size %v", v.n+2, weight.Sizes())
@@ -177,9 +197,11 @@ func (v *convolution) checkOperands(self, weight, bias *tensor.Tensor) error {
 	w, channels := weight.Sizes(), self.Sizes()[1]
 	switch {
 	case w[0] < v.groups:
-		return v.makeError("given groups=%d, expected weight to be at least %d at dimension 0, but got weight of size %v instead", v.groups, v.groups, w)
+		return v.makeError("given groups=%d, expected weight to be at least %d at dimension 0, but got weight of size %v instead", v.groups,
+			v.groups, w)
 	case w[0]%v.groups != 0:
-		return v.makeError("given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size %v instead", v.groups, v.groups, w)
+		return v.makeError("given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size %v instead",
+			v.groups, v.groups, w)
 	}
 	over, wanted := bits.Mul64(uint64(w[1]), uint64(v.groups))
 	if over != 0 || int64(wanted) < 0 {
@@ -190,10 +212,12 @@ func (v *convolution) checkOperands(self, weight, bias *tensor.Tensor) error {
 		result, wanted = int64(wanted), uint64(w[0])
 	}
 	if channels != int64(wanted) {
-		return v.makeError("given groups=%d, weight of size %v, expected input %v to have %d channels, but got %d channels instead", v.groups, w, self.Sizes(), wanted, channels)
+		return v.makeError("given groups=%d, weight of size %v, expected input %v to have %d channels, but got %d channels instead",
+			v.groups, w, self.Sizes(), wanted, channels)
 	}
 	if bias != nil && (bias.Dim() != 1 || bias.Sizes()[0] != result) {
-		return v.makeError("given weight of size %v, expected bias to be 1-dimensional with %d elements, but got bias of size %v instead", w, result, bias.Sizes())
+		return v.makeError("given weight of size %v, expected bias to be 1-dimensional with %d elements, but got bias of size %v instead",
+			w, result, bias.Sizes())
 	}
 	if weight.DType() != self.DType() || bias != nil && bias.DType() != self.DType() {
 		return v.makeError("input, weight and bias should have the same dtype, but got %v", listDTypes(self, weight, bias))
@@ -201,8 +225,8 @@ func (v *convolution) checkOperands(self, weight, bias *tensor.Tensor) error {
 	return nil
 }
 
-// castEmptyBatch casts the operands to the dtype of the result for an input without batch elements. As in PyTorch, the dtypes may then differ: the weight
-// takes part in promotion as a 0-dim tensor. Operands that are rejected are not cast.
+// castEmptyBatch casts the operands to the dtype of the result for an input without batch elements. As in PyTorch, the dtypes may then
+// differ: the weight takes part in promotion as a 0-dim tensor. Operands that are rejected are not cast.
 func (v *convolution) castEmptyBatch(b *build.Builder, self, weight, bias *tensor.Tensor) (_, _, _ *tensor.Tensor) {
 	result := self.DType()
 	if result.IsComplex() || !v.transposed && bias != nil && bias.DType() != result {
@@ -233,22 +257,27 @@ func (v *convolution) outputSizes(self, weight *tensor.Tensor) ([]int64, error) 
 		case v.transposed:
 			result[i], fits = v.inputSize(i, in[i], reach, fits)
 			if result[i] < 0 {
-				return nil, v.makeError("nothing is left of input %v with padding=%v, stride=%v, dilation=%v and weight of size %v", self.Sizes(), v.padding, v.stride, v.dilation, weight.Sizes())
+				return nil, v.makeError("nothing is left of input %v with padding=%v, stride=%v, dilation=%v and weight of size %v",
+					self.Sizes(), v.padding, v.stride, v.dilation, weight.Sizes())
 			}
 			if fits && v.outputPadding[i] >= v.stride[i] && v.outputPadding[i] >= v.dilation[i] {
-				return nil, v.makeError("output padding must be smaller than either stride or dilation, but got output_padding=%v, stride=%v and dilation=%v", v.outputPadding, v.stride, v.dilation)
+				return nil,
+					v.makeError("output padding must be smaller than either stride or dilation, but got output_padding=%v, stride=%v and dilation=%v", v.outputPadding, v.stride, v.dilation)
 			}
 		default:
 			fits = fits && v.padding[i] <= 1<<60
 			padded := in[i] + 2*min(v.padding[i], 1<<60)
 			if fits && padded < reach {
-				return nil, v.makeError("calculated padded input size per channel: %s, kernel size: %s; kernel size can't be greater than actual input size",
-					v.joinDims(func(i int) string { return fmt.Sprint(in[i], "+2*", v.padding[i]) }), v.joinDims(func(i int) string { return fmt.Sprint(kernel[i]) }))
+				return nil,
+					v.makeError("calculated padded input size per channel: %s, kernel size: %s; kernel size can't be greater than actual input size",
+						v.joinDims(func(i int) string { return fmt.Sprint(in[i], "+2*", v.padding[i]) }),
+						v.joinDims(func(i int) string { return fmt.Sprint(kernel[i]) }))
 			}
 			result[i] = max(padded-reach, 0)/v.stride[i] + 1
 		}
 		if !fits {
-			return nil, v.makeError("sizes are larger than can be counted: input %v, weight %v, stride %v, padding %v, dilation %v", self.Sizes(), weight.Sizes(), v.stride, v.padding, v.dilation)
+			return nil, v.makeError("sizes are larger than can be counted: input %v, weight %v, stride %v, padding %v, dilation %v",
+				self.Sizes(), weight.Sizes(), v.stride, v.padding, v.dilation)
 		}
 		// Dilation has no effect with one kernel element, and stride none with one position.
 		if kernel[i] == 1 {
@@ -297,7 +326,8 @@ func (v *convolution) joinDims(each func(i int) string) string {
 	return "(" + strings.Join(list, " x ") + ")"
 }
 
-// outputFormat returns the memory format of the result: channels last if an operand is; for volumes only with the dtypes that PyTorch supports.
+// outputFormat returns the memory format of the result: channels last if an operand is; for volumes only with the dtypes that PyTorch
+// supports.
 func (v *convolution) outputFormat(self, weight *tensor.Tensor) shape.MemoryFormat {
 	if self.Sizes()[0] == 0 || self.Sizes()[1] == 0 {
 		return shape.Contiguous

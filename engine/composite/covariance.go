@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// Cov returns the covariance matrix of variables in rows and observations in columns. fweights are the frequencies of observations, aweights their
-// weights.
+// Cov returns the covariance matrix of variables in rows and observations in columns. fweights are the frequencies of observations,
+// aweights their weights.
 func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "cov")
 	defer b.Close(&err)
@@ -54,7 +54,8 @@ func Cov(c dispatch.Context, self *tensor.Tensor, correction int64, fweights, aw
 		}
 	}
 	if v, known := b.ReadElement(norm); known && v.Float() <= 0 {
-		b.Check(warning.DegreesOfFreedom.Of("cov", "degrees of freedom is <= 0: correction (%d) should be less than the weighted number of observations (%d)", correction, n))
+		b.Check(warning.DegreesOfFreedom.Of("cov",
+			"degrees of freedom is <= 0: correction (%d) should be less than the weighted number of observations (%d)", correction, n))
 		norm = b.FloatNumber(0)
 	}
 	centred := b.Sub(x, mean)
@@ -93,7 +94,8 @@ func combineWeights(b *build.Builder, n int64, fweights, aweights *tensor.Tensor
 		case !w.integral && !w.t.DType().IsFloatingPoint():
 			return nil, status.Runtimef("cov: expected %s to have floating point dtype but got %v", w.name, w.t.DType())
 		case w.t.Numel() != n:
-			return nil, status.Runtimef("cov: expected %s to have one element for each of the %d observations, but got %d", w.name, n, w.t.Numel())
+			return nil, status.Runtimef("cov: expected %s to have one element for each of the %d observations, but got %d", w.name, n,
+				w.t.Numel())
 		}
 		if n == 0 {
 			continue
@@ -117,7 +119,8 @@ func Corrcoef(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err er
 	defer b.Close(&err)
 	b.CheckStrided(self)
 	if self.Dim() > 2 {
-		return nil, status.Runtimef("corrcoef: expected input to have two or fewer dimensions but got an input with %d dimensions", self.Dim())
+		return nil, status.Runtimef("corrcoef: expected input to have two or fewer dimensions but got an input with %d dimensions",
+			self.Dim())
 	}
 	wide := castToCompute(b, self)
 	matrix := b.Cov(wide)
@@ -129,7 +132,8 @@ func Corrcoef(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err er
 		variances = b.Real(variances)
 	}
 	spread := b.Sqrt(variances)
-	return build.WriteResult(b, nil, castFromCompute(b, clampCorrelations(b, b.Div(b.Div(matrix, b.Unsqueeze(spread, 1)), b.Unsqueeze(spread, 0))), self.DType()))
+	return build.WriteResult(b, nil, castFromCompute(b, clampCorrelations(b, b.Div(b.Div(matrix, b.Unsqueeze(spread, 1)),
+		b.Unsqueeze(spread, 0))), self.DType()))
 }
 
 // clampCorrelations clamps the real and imaginary parts of t, which rounding may have moved out of range, to [-1, 1].

@@ -68,7 +68,8 @@ func concatPresent(b *build.Builder, dim int, parts ...*tensor.Tensor) *tensor.T
 	first := parts[0]
 	for _, p := range parts {
 		if p.Dim() != first.Dim() || dim >= p.Dim() {
-			b.Check(status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", b.Op, p.Dim(), first.Dim()))
+			b.Check(status.Runtimef("%s: expects prepend and append to be the same dimension as input, got %d and %d dimensions", b.Op,
+				p.Dim(), first.Dim()))
 			return nil
 		}
 		for d, size := range p.Sizes() {
@@ -101,7 +102,8 @@ func CumulativeTrapezoidX(c dispatch.Context, y, x *tensor.Tensor, dim int64) (*
 	return integrateTrapezoid(c, "cumulative_trapezoid", y, x, dtype.IntScalar(1), dim, true)
 }
 
-func integrateTrapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64, cumulative bool) (_ *tensor.Tensor, err error) {
+func integrateTrapezoid(c dispatch.Context, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim int64,
+	cumulative bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	at, err := shape.WrapDim(op, dim, y.Dim())
@@ -159,7 +161,8 @@ func computeSpacing(b *build.Builder, x, y *tensor.Tensor, at int) (*tensor.Tens
 	switch {
 	case x.Dim() == 1:
 		if x.Numel() != y.Sizes()[at] {
-			return nil, status.Runtimef("%s: there must be one x value for each sample point; got %d and %d", b.Op, x.Numel(), y.Sizes()[at])
+			return nil, status.Runtimef("%s: there must be one x value for each sample point; got %d and %d", b.Op, x.Numel(),
+				y.Sizes()[at])
 		}
 		sizes = make([]int64, y.Dim())
 		for i := range sizes {
@@ -207,7 +210,9 @@ func Cross(c dispatch.Context, out, self, other *tensor.Tensor, dim ops.Int) (_ 
 		return nil, tensoriter.TwoDevices("cross", self.Device(), other.Device())
 	}
 	if dim.IsNone() {
-		if err := warning.CrossDim.Of("cross", "without dim the first dimension of size 3 is taken, which is %d here; give dim, or use linalg.cross, which takes the last", at); err != nil {
+		if err := warning.CrossDim.Of("cross",
+			"without dim the first dimension of size 3 is taken, which is %d here; give dim, or use linalg.cross, which takes the last",
+			at); err != nil {
 			return nil, err
 		}
 	}

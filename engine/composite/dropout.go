@@ -21,7 +21,8 @@ type dropping struct {
 }
 
 // applyDropout applies dropout to self, with one random factor for each element, or for each channel if k.channels is set.
-func (k dropping) applyDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (_ *tensor.Tensor, err error) {
+func (k dropping) applyDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool,
+	g *random.Generator) (_ *tensor.Tensor, err error) {
 	if !(p >= 0 && p <= 1) {
 		wrong := status.Valuef
 		if math.IsNaN(p) {
@@ -112,7 +113,8 @@ func NnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, traini
 }
 
 // dropChannels applies dropout to whole channels of self, with or without a batch dimension.
-func dropChannels(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (_ *tensor.Tensor, err error) {
+func dropChannels(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool,
+	g *random.Generator) (_ *tensor.Tensor, err error) {
 	k := dropping{op: op, channels: true}
 	if !single || !training || p == 0 {
 		return k.applyDropout(c, out, self, p, training, g)

@@ -31,7 +31,8 @@ func parseSubscript(text string) ([]rune, error) {
 			labels = append(labels, ellipsis)
 			i += 2
 		default:
-			return nil, status.Runtimef("einsum: invalid subscript %q in %q; subscripts are letters from a to z and A to Z", string(c), text)
+			return nil, status.Runtimef("einsum: invalid subscript %q in %q; subscripts are letters from a to z and A to Z", string(c),
+				text)
 		}
 	}
 	return labels, nil
@@ -90,8 +91,8 @@ func parseEquation(text string, operands int) (*equation, error) {
 	return e, nil
 }
 
-// layout assigns a position to every label: the output's dimensions first, then those that are summed over, in alphabetical order. The ellipsis takes
-// as many positions as the widest operand needs.
+// layout assigns a position to every label: the output's dimensions first, then those that are summed over, in alphabetical order. The
+// ellipsis takes as many positions as the widest operand needs.
 type layout struct {
 	at    map[rune]int // first position of a label
 	wide  int          // dimensions that the ellipsis covers
@@ -108,7 +109,8 @@ func (e *equation) newLayout(operands []*tensor.Tensor) (*layout, error) {
 			l.wide = max(l.wide, operands[i].Dim()-named)
 		}
 		if dims := operands[i].Dim(); named > dims || named == len(labels) && named != dims {
-			return nil, status.Runtimef("einsum: the number of subscripts (%d) does not match the number of dimensions (%d) of operand %d", named, dims, i)
+			return nil, status.Runtimef("einsum: the number of subscripts (%d) does not match the number of dimensions (%d) of operand %d",
+				named, dims, i)
 		}
 	}
 	place := func(label rune) {
@@ -177,7 +179,8 @@ func (l *layout) findPositions(labels []rune, n int) (at []int) {
 	return at
 }
 
-// outputNames returns the names of the output, taken from the operands' dimensions at its positions. Dimensions that are summed over may have any name.
+// outputNames returns the names of the output, taken from the operands' dimensions at its positions. Dimensions that are summed over may
+// have any name.
 func (e *equation) outputNames(l *layout, operands []*tensor.Tensor) ([]string, error) {
 	var names []string
 	for i, t := range operands {
@@ -192,14 +195,16 @@ func (e *equation) outputNames(l *layout, operands []*tensor.Tensor) ([]string, 
 			switch {
 			case p >= l.kept || name == "":
 			case names[p] != "" && names[p] != name:
-				return nil, status.Runtimef("einsum: subscript %q is dim '%s' of one operand and dim '%s' of another; rename() one of them", string(l.labelAt(p)), names[p], name)
+				return nil, status.Runtimef("einsum: subscript %q is dim '%s' of one operand and dim '%s' of another; rename() one of them",
+					string(l.labelAt(p)), names[p], name)
 			default:
 				names[p] = name
 			}
 		}
 	}
 	if name := tensor.RepeatedName(names); name != "" {
-		return nil, status.Runtimef("einsum: the result would have the name '%s' twice, in dims %s; rename() one of them", name, tensor.NamesText(names))
+		return nil, status.Runtimef("einsum: the result would have the name '%s' twice, in dims %s; rename() one of them", name,
+			tensor.NamesText(names))
 	}
 	return names, nil
 }
@@ -214,7 +219,8 @@ func arrangeOperand(b *build.Builder, l *layout, i int, labels []rune, t *tensor
 			continue
 		}
 		if expected, size := t.Sizes()[first], t.Sizes()[d]; expected != size {
-			b.Check(status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d", string(l.labelAt(p)), i, size, expected))
+			b.Check(status.Runtimef("einsum: subscript %q is repeated for operand %d but the sizes don't match, %d and %d",
+				string(l.labelAt(p)), i, size, expected))
 			break
 		}
 		// The diagonal is the last dimension in place of the two.
@@ -378,7 +384,8 @@ func (l *layout) checkSizes(factors []factor) error {
 			case size == 1:
 				size = s
 			default:
-				return status.Runtimef("einsum: operands do not broadcast: operand %d has size %d in a dimension where others have %d", i, s, size)
+				return status.Runtimef("einsum: operands do not broadcast: operand %d has size %d in a dimension where others have %d", i,
+					s, size)
 			}
 		}
 	}
@@ -469,7 +476,8 @@ func contractPair(b *build.Builder, f, g factor, sum []int, total int) factor {
 	return sortDims(b, factor{b.AsShape(product, sizes...), at})
 }
 
-// prefersElementwiseProduct reports whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
+// prefersElementwiseProduct reports whether a and b, which have the same sizes, are better multiplied before they are summed over the
+// positions in sum.
 func prefersElementwiseProduct(b *build.Builder, f, g factor, sum []int) bool {
 	length, adjacent := int64(1), true
 	for _, p := range sum {

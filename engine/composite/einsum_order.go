@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A product of many factors is computed by products of two. Pairs are chosen greedily, as in D. G. A. Smith, J. Gray, opt_einsum (2018): first
-// factors with the same dimensions, then, among those that share one, the pair with the smallest growth of elements in its product, among several the
-// one with the fewest multiplications, and at last the smallest ones.
+// A product of many factors is computed by products of two. Pairs are chosen greedily, as in D. G. A. Smith, J. Gray, opt_einsum (2018):
+// first factors with the same dimensions, then, among those that share one, the pair with the smallest growth of elements in its product,
+// among several the one with the fewest multiplications, and at last the smallest ones.
 
 // choice is a candidate product of two factors, with its costs in memory and in multiplications.
 type choice struct {

@@ -36,7 +36,8 @@ func (b *bags) checkArguments(weight, indices, offsets, values *tensor.Tensor, m
 	case values != nil && mode != 0:
 		b.Failf("per_sample_weights require mode 0 (sum), but mode is %d", mode)
 	case values != nil && (values.DType() != weight.DType() || !slices.Equal(values.Sizes(), indices.Sizes())):
-		b.Failf("per_sample_weights must have the sizes of indices, %v, and have the same type as weight, %v, but have %v, of %v", indices.Sizes(), weight.DType(), values.Sizes(), values.DType())
+		b.Failf("per_sample_weights must have the sizes of indices, %v, and have the same type as weight, %v, but have %v, of %v",
+			indices.Sizes(), weight.DType(), values.Sizes(), values.DType())
 	case last && offsets.Numel() == 0:
 		b.Failf("offsets must not be empty with include_last_offset")
 	}
@@ -44,7 +45,8 @@ func (b *bags) checkArguments(weight, indices, offsets, values *tensor.Tensor, m
 	b.Check(checkRowIndices(b.Op, "offsets", offsets))
 	for i, t := range []*tensor.Tensor{indices, offsets, values} {
 		if t != nil && t.Device() != weight.Device() {
-			b.Failf("%s must be on the device of weight, %v, but on %v", []string{"indices", "offsets", "per_sample_weights"}[i], weight.Device(), t.Device())
+			b.Failf("%s must be on the device of weight, %v, but on %v", []string{"indices", "offsets", "per_sample_weights"}[i],
+				weight.Device(), t.Device())
 		}
 	}
 	d := dtype.Int64
@@ -76,7 +78,8 @@ func (b *bags) checkValues() {
 		if least >= 0 {
 			least = most
 		}
-		b.Failf("Expected idx >= 0 && idx < num_embeddings: an index of input takes value %d which is not in the valid range [0, %d)", least, rows)
+		b.Failf("Expected idx >= 0 && idx < num_embeddings: an index of input takes value %d which is not in the valid range [0, %d)",
+			least, rows)
 	}
 }
 
@@ -233,7 +236,8 @@ func (b *bags) resolvePadding(weight *tensor.Tensor, padding ops.Int) int64 {
 }
 
 // EmbeddingBag combines rows of a matrix in bags.
-func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
+func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool,
+	values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
 	b := &bags{Builder: build.New(c, "embedding_bag")}
 	defer b.Close(&err)
 	b.checkArguments(weight, indices, offsets, values, mode, last)
@@ -270,12 +274,14 @@ func EmbeddingBag(c dispatch.Context, weight, indices, offsets *tensor.Tensor, b
 }
 
 // NnEmbeddingBag reduces bags of rows of a matrix. With maxNorm, it first renormalizes the rows in place.
-func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (_ *tensor.Tensor, err error) {
+func NnEmbeddingBag(c dispatch.Context, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool,
+	mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (_ *tensor.Tensor, err error) {
 	const op = "nn_embedding_bag"
 	number := slices.Index([]string{"sum", "mean", "max"}, mode)
 	switch {
 	case values != nil && !slices.Equal(self.Sizes(), values.Sizes()):
-		return nil, status.Valuef("%s: per_sample_weights of shape %v must have the same shape as the input, %v", op, values.Sizes(), self.Sizes())
+		return nil, status.Valuef("%s: per_sample_weights of shape %v must have the same shape as the input, %v", op, values.Sizes(),
+			self.Sizes())
 	case weight.Dim() != 2:
 		return nil, status.Valuef("%s: weight must be a matrix, but has sizes %v", op, weight.Sizes())
 	case self.Dim() != 1 && self.Dim() != 2:

@@ -12,7 +12,8 @@ import (
 
 // NnUnfold returns the sliding windows of images as columns (im2col).
 func NnUnfold(c dispatch.Context, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (_ *tensor.Tensor, err error) {
-	p := pooling{Builder: build.New(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
+	p := pooling{Builder: build.New(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation,
+		counted: true}
 	defer p.Close(&err)
 	p.expandArguments()
 	images := p.addBatchDim(self)
@@ -38,18 +39,21 @@ func NnFold(c dispatch.Context, self *tensor.Tensor, sizes, kernel, dilation, pa
 		return nil, status.Runtimef("%s: output_size must be a positive int or 2 of them, but is %v", op, sizes)
 	}
 	if dim != 2 && dim != 3 || slices.Contains(self.Sizes()[dim-2:], 0) {
-		return nil, status.Runtimef("%s: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: %v", op, self.Sizes())
+		return nil, status.Runtimef("%s: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: %v", op,
+			self.Sizes())
 	}
 	if err := p.countBlocks(sizes); err != nil {
 		return nil, err
 	}
 	taps, blocks := shape.Times(p.kernel[0], p.kernel[1]), shape.Times(p.sizes[0], p.sizes[1])
 	if rows := self.Sizes()[dim-2]; rows%taps != 0 {
-		return nil, status.Runtimef("%s: expected size of input's dimension %d to be divisible by the product of kernel_size, but got input of sizes %v and kernel_size=%v", op, dim-2, self.Sizes(), p.kernel)
+		return nil,
+			status.Runtimef("%s: expected size of input's dimension %d to be divisible by the product of kernel_size, but got input of sizes %v and kernel_size=%v", op, dim-2, self.Sizes(), p.kernel)
 	}
 	if n := self.Sizes()[dim-1]; n != blocks {
-		return nil, status.Runtimef("%s: given output_size=%v, kernel_size=%v, dilation=%v, padding=%v, stride=%v, expected size of input's dimension %d to match the calculated number of sliding blocks %d * %d = %d, but got input of sizes %v",
-			op, sizes, p.kernel, p.dilation, p.padding, p.stride, dim-1, p.sizes[0], p.sizes[1], blocks, self.Sizes())
+		return nil,
+			status.Runtimef("%s: given output_size=%v, kernel_size=%v, dilation=%v, padding=%v, stride=%v, expected size of input's dimension %d to match the calculated number of sliding blocks %d * %d = %d, but got input of sizes %v",
+				op, sizes, p.kernel, p.dilation, p.padding, p.stride, dim-1, p.sizes[0], p.sizes[1], blocks, self.Sizes())
 	}
 	columns := self
 	if dim == 2 {
@@ -70,7 +74,8 @@ func (p *pooling) countBlocks(images []int64) error {
 		const most = 1 << 60
 		span := float64(p.kernel[i]-1)*float64(p.dilation[i]) + 1
 		if span > most || p.padding[i] > most || p.stride[i] > most || size > most {
-			return status.Runtimef("%s: kernel_size %v, stride %v, padding %v and dilation %v overflow a 64-bit integer", p.Op, p.kernel, p.stride, p.padding, p.dilation)
+			return status.Runtimef("%s: kernel_size %v, stride %v, padding %v and dilation %v overflow a 64-bit integer", p.Op, p.kernel,
+				p.stride, p.padding, p.dilation)
 		}
 		room := size + 2*p.padding[i] - (p.kernel[i]-1)*p.dilation[i] - 1
 		if room < 0 {

@@ -24,7 +24,8 @@ type fourier struct {
 }
 
 // newFourier1D returns the checked arguments of a transform along one dimension.
-func newFourier1D(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string, forward bool) (*fourier, error) {
+func newFourier1D(c dispatch.Context, op string, out, self *tensor.Tensor, n ops.Int, dim int64, norm string,
+	forward bool) (*fourier, error) {
 	f := &fourier{Builder: build.New(c, op), out: out, self: self, dims: []int64{dim}, norm: norm, forward: forward}
 	if self.Dim() == 0 {
 		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dim)
@@ -40,7 +41,8 @@ func newFourier1D(c dispatch.Context, op string, out, self *tensor.Tensor, n ops
 
 // newFourierND returns the checked arguments of a transform along several dimensions.
 func newFourierND(c dispatch.Context, op string, out, self *tensor.Tensor, s, dim []int64, norm string, forward bool) (*fourier, error) {
-	f := &fourier{Builder: build.New(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm, forward: forward}
+	f := &fourier{Builder: build.New(c, op), out: out, self: self, sizes: slices.Clone(s), dims: slices.Clone(dim), norm: norm,
+		forward: forward}
 	return f, f.resolveArguments()
 }
 
@@ -54,7 +56,8 @@ func (f *fourier) resolveArguments() error {
 	case !slices.Contains([]string{"", "backward", "ortho", "forward"}, f.norm):
 		return status.Runtimef("%s: Invalid normalization mode: %q; use \"backward\", \"ortho\" or \"forward\"", f.Op, f.norm)
 	case f.dims != nil && f.sizes != nil && len(f.dims) != len(f.sizes):
-		return status.Runtimef("%s: When given, dim and shape arguments must have the same length, but got dim=%v and s=%v", f.Op, f.dims, f.sizes)
+		return status.Runtimef("%s: When given, dim and shape arguments must have the same length, but got dim=%v and s=%v", f.Op, f.dims,
+			f.sizes)
 	case int64(len(f.sizes)) > n:
 		return status.Runtimef("%s: Got shape with %d values but input tensor only has %d dimensions.", f.Op, len(f.sizes), n)
 	case f.dims == nil:

@@ -208,17 +208,20 @@ func shiftDims(c dispatch.Context, op string, self *tensor.Tensor, dims []int64,
 }
 
 // FftFftfreq returns the frequencies of a transform of n samples with spacing d.
-func FftFftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func FftFftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeFrequencies(c, "fft.fftfreq", out, n, d, dt, layout, dev, [2]int64{0, (n + 1) / 2}, [2]int64{-(n / 2), 0})
 }
 
 // FftRfftfreq returns the frequencies of the one-sided transform of n samples with spacing d.
-func FftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func FftRfftfreq(c dispatch.Context, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeFrequencies(c, "fft.rfftfreq", out, n, d, dt, layout, dev, [2]int64{0, n/2 + 1})
 }
 
 // makeFrequencies returns the integers in ranges, divided by n*d.
-func makeFrequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device, ranges ...[2]int64) (_ *tensor.Tensor, err error) {
+func makeFrequencies(c dispatch.Context, op string, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout,
+	dev device.Device, ranges ...[2]int64) (_ *tensor.Tensor, err error) {
 	if dt == dtype.None {
 		dt = dtype.Default()
 		if out != nil {

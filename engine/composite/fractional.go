@@ -12,24 +12,28 @@ import (
 )
 
 // NnFractionalMaxPool2d returns the largest element of each of windows of images that begin at random.
-func NnFractionalMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NnFractionalMaxPool2d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor,
+	g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool2d", 2, self, kernel, sizes, ratios, samples, g)
 	return dropIndices(values, indices, err)
 }
 
 // NnFractionalMaxPool3d is NnFractionalMaxPool2d of volumes.
-func NnFractionalMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+func NnFractionalMaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor,
+	g *random.Generator) (*tensor.Tensor, error) {
 	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool3d", 3, self, kernel, sizes, ratios, samples, g)
 	return dropIndices(values, indices, err)
 }
 
 // NnFractionalMaxPool2dWithIndices returns NnFractionalMaxPool2d and the positions of the elements.
-func NnFractionalMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func NnFractionalMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64,
+	samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool2d_with_indices", 2, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnFractionalMaxPool3dWithIndices returns NnFractionalMaxPool3d and the positions of the elements.
-func NnFractionalMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func NnFractionalMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, sizes []int64, ratios []float64,
+	samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool3d_with_indices", 3, self, kernel, sizes, ratios, samples, g)
 }
 
@@ -44,7 +48,8 @@ func dropIndices(values, indices *tensor.Tensor, err error) (*tensor.Tensor, err
 	return values, nil
 }
 
-func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64,
+	samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	if !self.DType().IsFloatingPoint() {
 		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
 	}
@@ -57,7 +62,8 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 	case sizes == nil && ratios == nil:
 		return nil, nil, status.Valuef("%s: output_size or output_ratio must be given", op)
 	case sizes == nil && len(ratios) != 1 && len(ratios) != n:
-		return nil, nil, status.Valuef("%s: fractional_max_pool%dd requires output_ratio to either be a single Int or tuple of Ints. It must have %d numbers, but is %v", op, n, n, ratios)
+		return nil, nil,
+			status.Valuef("%s: fractional_max_pool%dd requires output_ratio to either be a single Int or tuple of Ints. It must have %d numbers, but is %v", op, n, n, ratios)
 	case sizes != nil && len(sizes) != 1 && len(sizes) != n:
 		return nil, nil, status.Runtimef("%s: output_size must be an int or %d ints, but is %v", op, n, sizes)
 	case sizes != nil:
@@ -74,7 +80,8 @@ func fractionalMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor
 	}
 	for i, size := range p.sizes {
 		if size < 0 || p.kernel[i] > spatial[i] || size > spatial[i]-p.kernel[i]+1 {
-			return nil, nil, status.Runtimef("%s: the windows, at least one element apart, do not fit into the input: input sizes %v, kernel_size %v, output_size %v", op, self.Sizes(), p.kernel, p.sizes)
+			return nil, nil,
+				status.Runtimef("%s: the windows, at least one element apart, do not fit into the input: input sizes %v, kernel_size %v, output_size %v", op, self.Sizes(), p.kernel, p.sizes)
 		}
 	}
 	if samples == nil {

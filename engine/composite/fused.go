@@ -22,7 +22,8 @@ type fused struct {
 }
 
 // newFused checks the lists and reads the results of a gradient scaler. all has the fields that every part shares.
-func newFused(c dispatch.Context, op string, all backend.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
+func newFused(c dispatch.Context, op string, all backend.Update, gradScale, foundInf *tensor.Tensor,
+	lists ...[]*tensor.Tensor) (*fused, error) {
 	f := &fused{c: c, op: op, rows: make([][5]*tensor.Tensor, len(lists[0]))}
 	for _, list := range lists {
 		if err := f.checkLength(list); err != nil {
@@ -66,8 +67,8 @@ func (f *fused) checkLength(list []*tensor.Tensor) error {
 	return nil
 }
 
-// checkTensor returns an error for tensors with dispatch keys other than Gradient, on devices other than the CPU, and for updates that would have to be
-// differentiated.
+// checkTensor returns an error for tensors with dispatch keys other than Gradient, on devices other than the CPU, and for updates that
+// would have to be differentiated.
 func (f *fused) checkTensor(t *tensor.Tensor, written bool) error {
 	if key := t.Keys() &^ tensor.Gradient; key != 0 {
 		return dispatch.Unsupported(f.op, key&-key)
@@ -79,7 +80,8 @@ func (f *fused) checkTensor(t *tensor.Tensor, written bool) error {
 		return nil
 	}
 	if wanted, err := dispatch.Autograd.RequiresGrad(f.c, t); err != nil || wanted {
-		return cmp.Or(err, status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", f.op))
+		return cmp.Or(err,
+			status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", f.op))
 	}
 	return nil
 }
@@ -137,8 +139,10 @@ func toInt(b bool) int32 {
 }
 
 // FusedSgd updates parameters by stochastic gradient descent.
-func FusedSgd(c dispatch.Context, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
-	all := backend.Update{Kind: backend.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
+func FusedSgd(c dispatch.Context, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov,
+	maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
+	all := backend.Update{Kind: backend.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep),
+		Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
 	lists := [][]*tensor.Tensor{self, grads}
 	if momentum != 0 {
 		if len(momentumBufferList) == 0 {
@@ -154,19 +158,24 @@ func FusedSgd(c dispatch.Context, self, grads, momentumBufferList []*tensor.Tens
 }
 
 // FusedAdam updates parameters by Adam.
-func FusedAdam(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adam_", backend.Update{Kind: backend.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+func FusedAdam(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2,
+	weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	return fusedAdam(c, "_fused_adam_", backend.Update{Kind: backend.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1,
+		Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // FusedAdamw updates parameters by AdamW.
-func FusedAdamw(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adamw_", backend.Update{Kind: backend.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+func FusedAdamw(c dispatch.Context, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2,
+	weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	return fusedAdam(c, "_fused_adamw_", backend.Update{Kind: backend.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay,
+		Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // fusedAdam has the parameters, gradients, and the states in lists.
-func fusedAdam(c dispatch.Context, op string, all backend.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
+func fusedAdam(c dispatch.Context, op string, all backend.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor,
+	steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
 	needed := 4
 	if amsgrad {
 		needed = 5
@@ -185,8 +194,10 @@ func fusedAdam(c dispatch.Context, op string, all backend.Update, lr float64, am
 }
 
 // FusedAdagrad updates parameters by Adagrad.
-func FusedAdagrad(c dispatch.Context, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	f, err := newFused(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
+func FusedAdagrad(c dispatch.Context, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64,
+	maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	f, err := newFused(c, "_fused_adagrad_", backend.Update{Kind: backend.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps},
+		gradScale, foundInf, self, grads, stateSums)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Gradient estimates the derivatives of samples along each of dims (by default all) with one spacing, by default 1: central differences inside,
-// one-sided differences of order edgeOrder, 1 or 2, at the edges. After B. Fornberg, Generation of Finite Difference Formulas on Arbitrarily Spaced
-// Grids (1988).
+// Gradient estimates the derivatives of samples along each of dims (by default all) with one spacing, by default 1: central differences
+// inside, one-sided differences of order edgeOrder, 1 or 2, at the edges. After B. Fornberg, Generation of Finite Difference Formulas on
+// Arbitrarily Spaced Grids (1988).
 func Gradient(c dispatch.Context, self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if spacing.IsNone() {
 		spacing = dtype.IntScalar(1)
@@ -24,14 +24,16 @@ func Gradient(c dispatch.Context, self *tensor.Tensor, spacing dtype.Scalar, dim
 }
 
 // GradientScalars is Gradient with a distance for each dimension.
-func GradientScalars(c dispatch.Context, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func GradientScalars(c dispatch.Context, self *tensor.Tensor, spacing []dtype.Scalar, dims []int64,
+	edgeOrder int64) ([]*tensor.Tensor, error) {
 	return computeGradient(c, self, dims, edgeOrder, len(spacing), func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		return computeEvenGradient(b, t, at, spacing[i], edgeOrder)
 	})
 }
 
 // GradientTensors is Gradient with the coordinates of the samples given for each dimension.
-func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
+func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64,
+	edgeOrder int64) ([]*tensor.Tensor, error) {
 	return computeGradient(c, self, dims, edgeOrder, len(spacing), func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor {
 		x := spacing[i]
 		if x.Dim() != 1 || x.Numel() != t.Sizes()[at] {
@@ -42,11 +44,13 @@ func GradientTensors(c dispatch.Context, self *tensor.Tensor, spacing []*tensor.
 	})
 }
 
-func computeGradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(b *build.Builder, i int, t *tensor.Tensor, at int) *tensor.Tensor) (_ []*tensor.Tensor, err error) {
+func computeGradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(b *build.Builder,
+	i int, t *tensor.Tensor, at int) *tensor.Tensor) (_ []*tensor.Tensor, err error) {
 	const op = "gradient"
 	switch {
 	case !self.DType().IsSigned():
-		return nil, status.NotImplementedf("%s: does not support %v input; convert to a signed integer or floating-point dtype", op, self.DType())
+		return nil, status.NotImplementedf("%s: does not support %v input; convert to a signed integer or floating-point dtype", op,
+			self.DType())
 	case edgeOrder != 1 && edgeOrder != 2:
 		return nil, status.Runtimef("%s: only supports edge_order=1 and edge_order=2, got %d", op, edgeOrder)
 	}
@@ -56,7 +60,8 @@ func computeGradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edge
 		}
 	}
 	if spacings >= 0 && spacings != len(dims) {
-		return nil, status.Runtimef("%s: expected spacing to be unspecified, a scalar, or a list of the length of dim, %d, but got a list of length %d", op, len(dims), spacings)
+		return nil,
+			status.Runtimef("%s: expected spacing to be unspecified, a scalar, or a list of the length of dim, %d, but got a list of length %d", op, len(dims), spacings)
 	}
 	if _, err := shape.WrapDims(op, dims, self.Dim(), false); err != nil {
 		return nil, err
@@ -73,7 +78,8 @@ func computeGradient(c dispatch.Context, self *tensor.Tensor, dims []int64, edge
 			return nil, err
 		}
 		if self.Sizes()[at] < edgeOrder+1 {
-			return nil, status.Runtimef("%s: expected each dimension size to be at least edge_order+1, got size %d of dimension %d for edge_order %d", op, self.Sizes()[at], at, edgeOrder)
+			return nil,
+				status.Runtimef("%s: expected each dimension size to be at least edge_order+1, got size %d of dimension %d for edge_order %d", op, self.Sizes()[at], at, edgeOrder)
 		}
 		results = append(results, along(b, i, self, at))
 	}
@@ -107,7 +113,8 @@ func computeEvenGradient(b *build.Builder, t *tensor.Tensor, at int, distance dt
 		return b.Cat([]*tensor.Tensor{b.Div(diff(1, 0, 1), h), inside, b.Div(diff(n-1, n-2, 1), h)}, int64(at))
 	}
 	end := func(i, j, k int64, sign float64) *tensor.Tensor {
-		return b.Div(sumWeighted(b, t, at, 1, []int64{i, j, k}, b.FloatNumber(-1.5*sign), b.FloatNumber(2*sign), b.FloatNumber(-0.5*sign)), h)
+		return b.Div(sumWeighted(b, t, at, 1, []int64{i, j, k}, b.FloatNumber(-1.5*sign), b.FloatNumber(2*sign), b.FloatNumber(-0.5*sign)),
+			h)
 	}
 	return b.Cat([]*tensor.Tensor{end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1)}, int64(at))
 }

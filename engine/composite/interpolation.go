@@ -32,12 +32,14 @@ var resamplings = map[string]interpolating{
 }
 
 // NnInterpolate returns images other sizes.
-func NnInterpolate(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+func NnInterpolate(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool,
+	antialias bool) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_interpolate", self, sizes, scales, mode, alignCorners, recompute, antialias)
 }
 
 // NnUpsample is NnInterpolate by its older name.
-func NnUpsample(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+func NnUpsample(c dispatch.Context, self *tensor.Tensor, sizes []int64, scales []float64, mode string,
+	alignCorners ops.Bool) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_upsample", self, sizes, scales, mode, alignCorners, ops.NoBool, false)
 }
 
@@ -51,12 +53,14 @@ func NnUpsampleBilinear(c dispatch.Context, self *tensor.Tensor, sizes []int64, 
 	return interpolate(c, "nn_upsample_bilinear", self, sizes, scales, "bilinear", ops.True, ops.NoBool, false)
 }
 
-func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (_ *tensor.Tensor, err error) {
+func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners,
+	recompute ops.Bool, antialias bool) (_ *tensor.Tensor, err error) {
 	of, known := resamplings[mode]
 	n := self.Dim() - 2
 	switch {
 	case !known:
-		return nil, status.NotImplementedf("%s: mode must be nearest, nearest-exact, linear, bilinear, bicubic, trilinear, lanczos or area, but is %q", op, mode)
+		return nil,
+			status.NotImplementedf("%s: mode must be nearest, nearest-exact, linear, bilinear, bicubic, trilinear, lanczos or area, but is %q", op, mode)
 	case n < 1 || n > 3 || of.dims != 0 && of.dims != n:
 		want := "3D, 4D or 5D"
 		if of.dims != 0 {
@@ -64,7 +68,9 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 		}
 		return nil, status.NotImplementedf("%s: got %dD input, but %s mode needs %s input", op, self.Dim(), mode, want)
 	case !of.positions && alignCorners != ops.NoBool:
-		return nil, status.Valuef("%s: align_corners can only be given with the modes linear, bilinear, bicubic and trilinear, but mode is %s", op, mode)
+		return nil,
+			status.Valuef("%s: align_corners can only be given with the modes linear, bilinear, bicubic and trilinear, but mode is %s", op,
+				mode)
 	case antialias && !of.smooth:
 		return nil, status.Valuef("%s: antialias can only be given with the modes bilinear, bicubic and lanczos, but mode is %s", op, mode)
 	case mode == "lanczos" && (!antialias || alignCorners == ops.True):
@@ -76,7 +82,8 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 	}
 	given := max(len(sizes), len(scales))
 	if given != 1 && given != n {
-		return nil, status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v", op, n, given, self.Sizes())
+		return nil,
+			status.Valuef("%s: size and scale_factor must have one value, or one for each of the %d dimensions after (N, C), but got %v values for input of sizes %v", op, n, given, self.Sizes())
 	}
 	if d := self.DType(); !d.IsFloatingPoint() && !(d == dtype.Uint8 && of.bytes) {
 		return nil, status.NotImplementedf("%s: not implemented for %v in mode %s", op, d, mode)
@@ -89,7 +96,9 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 		for i, scale := range scales {
 			size := float64(self.Sizes()[i+2]) * scale
 			if !(scale > 0 && size <= math.MaxInt32) {
-				return nil, status.Runtimef("%s: scale_factor must be positive, with output sizes of at most %d, but is %v for input of sizes %v", op, math.MaxInt32, scale, self.Sizes())
+				return nil,
+					status.Runtimef("%s: scale_factor must be positive, with output sizes of at most %d, but is %v for input of sizes %v",
+						op, math.MaxInt32, scale, self.Sizes())
 			}
 			sizes[i] = int64(size)
 		}
@@ -98,7 +107,8 @@ func interpolate(c dispatch.Context, op string, self *tensor.Tensor, sizes []int
 		scales = nil
 	}
 	if mode != "area" && (slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1) || slices.Max(sizes) > math.MaxInt32 {
-		return nil, status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
+		return nil,
+			status.Runtimef("%s: Input and output sizes should be greater than 0, except the batch size, and not greater than %d, but got input %v and output %v", op, math.MaxInt32, self.Sizes(), sizes)
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)

@@ -81,7 +81,8 @@ func mapTensors(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor.Tens
 }
 
 // concatViews concatenates the results of view along the dimension that the first of them determines, and writes them to out.
-func concatViews(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (_ *tensor.Tensor, err error) {
+func concatViews(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(b *build.Builder,
+	t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (_ *tensor.Tensor, err error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
 	}
@@ -93,19 +94,22 @@ func concatViews(c dispatch.Context, op string, out *tensor.Tensor, tensors []*t
 
 // Hstack concatenates tensors horizontally.
 func Hstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return concatViews(c, "hstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 1) }, func(first *tensor.Tensor) int64 {
-		return int64(min(first.Dim()-1, 1))
-	})
+	return concatViews(c, "hstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 1) },
+		func(first *tensor.Tensor) int64 {
+			return int64(min(first.Dim()-1, 1))
+		})
 }
 
 // Vstack joins tensors below each other.
 func Vstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return concatViews(c, "vstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 2) }, fixedDim(0))
+	return concatViews(c, "vstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 2) },
+		fixedDim(0))
 }
 
 // Dstack joins tensors along the third dimension.
 func Dstack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	return concatViews(c, "dstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 3) }, fixedDim(2))
+	return concatViews(c, "dstack", out, tensors, func(b *build.Builder, t *tensor.Tensor) *tensor.Tensor { return viewAtLeast(b, t, 3) },
+		fixedDim(2))
 }
 
 // ColumnStack concatenates tensors along dimension 1; those of fewer than two dimensions are columns.
@@ -156,12 +160,14 @@ func Meshgrid(c dispatch.Context, tensors []*tensor.Tensor, indexing string) (_ 
 			return nil, status.Runtimef("%s: expected 0D or 1D tensor in the tensor list but got: shape %v", op, t.Sizes())
 		}
 		if d, dev := tensors[0].DType(), tensors[0].Device(); t.DType() != d || t.Device() != dev {
-			return nil, status.Runtimef("%s: expects all tensors to have the same dtype and device, but got %v on %v and %v on %v", op, d, dev, t.DType(), t.Device())
+			return nil, status.Runtimef("%s: expects all tensors to have the same dtype and device, but got %v on %v and %v on %v", op, d,
+				dev, t.DType(), t.Device())
 		}
 		sizes[i] = t.Numel()
 	}
 	if indexing == "" {
-		if err := warning.MeshgridIndexing.Of(op, "indexing defaults to \"ij\", while NumPy's default is \"xy\"; pass indexing explicitly"); err != nil {
+		if err := warning.MeshgridIndexing.Of(op,
+			"indexing defaults to \"ij\", while NumPy's default is \"xy\"; pass indexing explicitly"); err != nil {
 			return nil, err
 		}
 	}

@@ -54,7 +54,8 @@ func factorLU(b *build.Builder, a *tensor.Tensor, pivot bool) (lu, pivots, info 
 }
 
 // LinalgLu factors A = P L U.
-func LinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func LinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor,
+	pivot bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.lu")
 	defer b.Close(&err)
 	lu, pivots, _ := factorLU(b, a, pivot)
@@ -64,7 +65,8 @@ func LinalgLu(c dispatch.Context, outP, outL, outU, a *tensor.Tensor, pivot bool
 }
 
 // LuUnpack unpacks the results of LinalgLuFactor.
-func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData,
+	unpackPivots bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "lu_unpack"
 	if err := cmp.Or(ops.CheckMatrices(op, "LU_data", lu), ops.CheckPivots(op, "LU_pivots", lu, pivots)); err != nil {
 		return nil, nil, nil, err
@@ -72,7 +74,8 @@ func LuUnpack(c dispatch.Context, outP, outL, outU, lu, pivots *tensor.Tensor, u
 	m, n := shape.Matrix(lu.Sizes())
 	k := min(m, n)
 	if want := shape.Append(shape.Batch(lu.Sizes()), k); unpackPivots && !slices.Equal(pivots.Sizes(), want) {
-		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU_data of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
+		return nil, nil, nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU_data of shape %v, but got shape %v", op, want,
+			lu.Sizes(), pivots.Sizes())
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -101,7 +104,8 @@ func pivotsToPermutation(b *build.Builder, pivots *tensor.Tensor, n int64) *tens
 }
 
 // LinalgLdlFactor factors A = L D L^T for matrices that can be solved with.
-func LinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor, hermitian bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func LinalgLdlFactor(c dispatch.Context, outLD, outPivots, self *tensor.Tensor,
+	hermitian bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.ldl_factor")
 	defer b.Close(&err)
 	ld, pivots, info := b.LinalgLdlFactorExWith(self, hermitian, false)
@@ -124,7 +128,8 @@ func Qr(c dispatch.Context, outQ, outR, self *tensor.Tensor, some bool) (_ *tens
 }
 
 // Svd factors A = U diag(S) V^H.
-func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some,
+	computeUV bool) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "svd")
 	defer b.Close(&err)
 	if err := ops.CheckMatrices(b.Op, "input", self); err != nil {
@@ -137,7 +142,8 @@ func Svd(c dispatch.Context, outU, outS, outV, self *tensor.Tensor, some, comput
 	} else {
 		m, n := shape.Matrix(self.Sizes())
 		values = b.LinalgSvdvals(self)
-		u, v = b.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), b.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
+		u, v = b.ZerosBeside(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), b.ZerosBeside(self, self.DType(),
+			shape.Append(shape.Batch(self.Sizes()), n, n)...)
 	}
 	r, err := writeResults(b, []string{"U", "S", "V"}, []*tensor.Tensor{outU, outS, outV}, u, values, v)
 	return r[0], r[1], r[2], err
@@ -153,8 +159,8 @@ func composeHermitian(b *build.Builder, vectors, values *tensor.Tensor) *tensor.
 	return b.Matmul(scaleColumns(b, vectors, values), conjTranspose(b, vectors))
 }
 
-// LinalgMatrixSqrth computes the square root of positive semidefinite Hermitian matrices. Negative eigenvalues from rounding, as rank-deficient
-// matrices have them, count as 0.
+// LinalgMatrixSqrth computes the square root of positive semidefinite Hermitian matrices. Negative eigenvalues from rounding, as
+// rank-deficient matrices have them, count as 0.
 func LinalgMatrixSqrth(c dispatch.Context, out, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.matrix_sqrth")
 	defer b.Close(&err)
@@ -170,7 +176,8 @@ func Lyapunov(c dispatch.Context, h, g *tensor.Tensor) (_ *tensor.Tensor, err er
 		return nil, err
 	}
 	if !slices.Equal(h.Sizes(), g.Sizes()) || h.DType() != g.DType() {
-		return nil, status.Runtimef("%s: expected G of the shape and dtype of H, %v and %v, but got %v and %v", op, h.Sizes(), h.DType(), g.Sizes(), g.DType())
+		return nil, status.Runtimef("%s: expected G of the shape and dtype of H, %v and %v, but got %v and %v", op, h.Sizes(), h.DType(),
+			g.Sizes(), g.DType())
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)

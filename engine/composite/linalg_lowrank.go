@@ -15,7 +15,8 @@ import (
 
 // SvdLowrank is A, or A - M, as U diag(S) V^H on a random subspace of q dimensions: N. Halko, P. G. Martinsson, J. A. Tropp, Finding
 // structure with randomness (2011), algorithms 4.4 and 5.1.
-func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int,
+	m *tensor.Tensor) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "svd_lowrank")
 	defer b.Close(&err)
 	if b.Check(ops.CheckMatrices(b.Op, "A", a)); m != nil {
@@ -26,7 +27,8 @@ func SvdLowrank(c dispatch.Context, a *tensor.Tensor, q, niter ops.Int, m *tenso
 }
 
 // PcaLowrank is SvdLowrank of matrices without the means of their columns.
-func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, niter int64) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool,
+	niter int64) (_ *tensor.Tensor, _ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "pca_lowrank")
 	defer b.Close(&err)
 	b.Check(ops.CheckMatrices(b.Op, "A", a))
@@ -34,7 +36,8 @@ func PcaLowrank(c dispatch.Context, a *tensor.Tensor, q ops.Int, center bool, ni
 	least := min(rows, columns)
 	rank := q.Or(min(6, least))
 	if rank > least {
-		return nil, nil, nil, status.Valuef("%s: q must be from 0 to min(m, n) = %[3]d for matrices of shape %[2]v, but got %[4]d", b.Op, a.Sizes(), least, rank)
+		return nil, nil, nil, status.Valuef("%s: q must be from 0 to min(m, n) = %[3]d for matrices of shape %[2]v, but got %[4]d", b.Op,
+			a.Sizes(), least, rank)
 	}
 	if center {
 		means := b.MeanWith(a, []int64{-2}, true, dtype.None)
@@ -73,7 +76,8 @@ func decomposeLowRank(b *build.Builder, a *tensor.Tensor, q, niter int64) (u, va
 	return r[0], r[1], r[2], err
 }
 
-// iterateSubspace replaces basis by one of the columns of a @ basis. It releases all that it makes, so that memory in use does not grow with the iterations.
+// iterateSubspace replaces basis by one of the columns of a @ basis. It releases all that it makes, so that memory in use does not grow
+// with the iterations.
 func iterateSubspace(b *build.Builder, a, basis *tensor.Tensor) *tensor.Tensor {
 	inner := build.New(b.C, b.Op)
 	defer inner.ReleaseAll()
@@ -115,7 +119,8 @@ type lobpcg struct {
 // Lobpcg finds the k largest or smallest eigenvalues of A X = B X diag(E), A symmetric, by A. V. Knyazev, Toward the optimal preconditioned
 // eigensolver (2001), with an orthonormal basis of the three blocks of vectors, as in J. A. Duersch et al., A robust and efficient
 // implementation of LOBPCG (2018).
-func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int,
+	tol *float64, largest ops.Bool, method string) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	b := build.New(c, "lobpcg")
 	defer b.Close(&err)
 	b.Check(cmp.Or(ops.CheckSquare(b.Op, "A", a), ops.CheckWord(b.Op, "method", method, "", "basic", "ortho")))
@@ -129,7 +134,9 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Ten
 		}
 		b.Check(ops.CheckMatrices(b.Op, name, t))
 		if r, columns := shape.Matrix(t.Sizes()); t.DType() != d || r != rows || name != "X" && columns != rows {
-			return nil, nil, status.Runtimef("%s: %s must have the dtype and the number of rows of A, but got %v of shape %v for A of %v and shape %v", b.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
+			return nil, nil,
+				status.Runtimef("%s: %s must have the dtype and the number of rows of A, but got %v of shape %v for A of %v and shape %v",
+					b.Op, name, t.DType(), t.Sizes(), d, a.Sizes())
 		}
 	}
 	w.count = k.Or(1)
@@ -152,7 +159,9 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Ten
 	case wanted < 0 || wanted > w.count:
 		return nil, nil, status.Runtimef("%s: k must be between 0 and the number of vectors, %d, got %d", b.Op, w.count, wanted)
 	case w.count > rows/3:
-		return nil, nil, status.Valuef("%s: A must have at least 3 rows for each vector; got %d rows and %d vectors; use linalg.eigh instead", b.Op, rows, w.count)
+		return nil, nil,
+			status.Valuef("%s: A must have at least 3 rows for each vector; got %d rows and %d vectors; use linalg.eigh instead", b.Op,
+				rows, w.count)
 	}
 	rounds := niter.Or(1000)
 	checkIterations(b, rounds)
@@ -175,7 +184,8 @@ func Lobpcg(c dispatch.Context, a *tensor.Tensor, k ops.Int, mass, x *tensor.Ten
 		start = drawNormal(b, a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
 	}
 	values, vectors := w.improveVectors(castToCompute(b, start), wanted, rounds, limit)
-	r, err := writeResults(b, nil, make([]*tensor.Tensor, 2), b.CastTo(b.CloneWith(narrowFirst(b, values, -1, wanted), shape.Contiguous), d.ToReal()), b.CastTo(b.CloneWith(narrowFirst(b, vectors, -1, wanted), shape.Contiguous), d))
+	r, err := writeResults(b, nil, make([]*tensor.Tensor, 2), b.CastTo(b.CloneWith(narrowFirst(b, values, -1, wanted), shape.Contiguous),
+		d.ToReal()), b.CastTo(b.CloneWith(narrowFirst(b, vectors, -1, wanted), shape.Contiguous), d))
 	return r[0], r[1], err
 }
 
@@ -240,8 +250,8 @@ func (w *lobpcg) solveRayleighRitz(span *tensor.Tensor) (values, x, along *tenso
 	return values, w.Matmul(basis, vectors), along
 }
 
-// hasConverged reports whether the residuals of the first vectors are small relative to the terms that they are differences of. For tensors without data it
-// returns true.
+// hasConverged reports whether the residuals of the first vectors are small relative to the terms that they are differences of. For tensors
+// without data it returns true.
 func (w *lobpcg) hasConverged(residual, x, values *tensor.Tensor, wanted int64, limit float64) bool {
 	if residual.Numel() == 0 || wanted == 0 {
 		return true

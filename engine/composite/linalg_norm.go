@@ -113,7 +113,8 @@ func computeSpectralNorm(b *build.Builder, self *tensor.Tensor, by order, at [2]
 }
 
 // LinalgMatrixNorm returns the norm of order ord of the matrices in two dimensions.
-func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
+func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool,
+	d dtype.DType) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.matrix_norm")
 	defer b.Close(&err)
 	if err := ops.RealOrder(b.Op, ord); err != nil {
@@ -123,14 +124,16 @@ func LinalgMatrixNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Sc
 }
 
 // LinalgMatrixNormStrOrd is LinalgMatrixNorm for norms with names.
-func LinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
+func LinalgMatrixNormStrOrd(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool,
+	d dtype.DType) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.matrix_norm")
 	defer b.Close(&err)
 	return build.WriteResult(b, out, computeMatrixNorm(b, self, order{name: ord}, dim, keepdim, d))
 }
 
 // LinalgNorm computes a norm of vectors or matrices, by the number of dimensions.
-func LinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
+func LinalgNorm(c dispatch.Context, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool,
+	d dtype.DType) (_ *tensor.Tensor, err error) {
 	const op = "linalg.norm"
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -165,7 +168,8 @@ func matrixDims(dim []int64) []int64 {
 }
 
 // LinalgNormOrdStr is LinalgNorm for norms with names, which are of matrices.
-func LinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
+func LinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool,
+	d dtype.DType) (_ *tensor.Tensor, err error) {
 	const op = "linalg.norm"
 	if dim == nil && self.Dim() != 2 {
 		return nil, status.Runtimef("%s: the norm %q without dim is for tensors of two dimensions, got shape %v", op, ord, self.Sizes())
@@ -176,7 +180,8 @@ func LinalgNormOrdStr(c dispatch.Context, out, self *tensor.Tensor, ord string, 
 }
 
 // NormName returns the norm that a name means: "fro" is the 2-norm over any dimensions, "nuc" the sum of the singular values of matrices.
-func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (_ *tensor.Tensor, err error) {
+func NormName(c dispatch.Context, out, self *tensor.Tensor, p string, dim []int64, keepdim bool,
+	d dtype.DType) (_ *tensor.Tensor, err error) {
 	if p == "fro" {
 		return c.Norm(out, self, dtype.IntScalar(2), dim, keepdim, d)
 	}
@@ -343,7 +348,8 @@ func computeSingularValues(b *build.Builder, self *tensor.Tensor, hermitian bool
 	return b.LinalgSvdvals(self)
 }
 
-func computeRank(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
+func computeRank(c dispatch.Context, out, self *tensor.Tensor, hermitian bool,
+	limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.matrix_rank")
 	defer b.Close(&err)
 	b.Check(ops.CheckMatrices(b.Op, "A", self))
@@ -375,7 +381,8 @@ func LinalgMatrixRankTolTensor(c dispatch.Context, out, self, tol *tensor.Tensor
 	})
 }
 
-func computePinv(c dispatch.Context, out, self *tensor.Tensor, hermitian bool, limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
+func computePinv(c dispatch.Context, out, self *tensor.Tensor, hermitian bool,
+	limits func(b *build.Builder) tolerance) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "linalg.pinv")
 	defer b.Close(&err)
 	b.Check(ops.CheckMatrices(b.Op, "A", self))
@@ -451,9 +458,9 @@ func LinalgVander(c dispatch.Context, x *tensor.Tensor, n ops.Int) (_ *tensor.Te
 	return build.WriteResult(b, nil, b.Cumprod(all, -1))
 }
 
-// isElementwiseProductFaster reports whether sums of products in dtype d, over `all` elements in sums of `length`, take less time as an elementwise product in
-// memory order and a sum than as separate dot products: for short sums, or non-adjacent elements. 16-bit floats are rounded once, in matrix products,
-// which do not support bool.
+// isElementwiseProductFaster reports whether sums of products in dtype d, over `all` elements in sums of `length`, take less time as an
+// elementwise product in memory order and a sum than as separate dot products: for short sums, or non-adjacent elements. 16-bit floats are
+// rounded once, in matrix products, which do not support bool.
 func isElementwiseProductFaster(d dtype.DType, all, length int64, adjacent bool) bool {
 	return d.Compute() == d && d != dtype.Bool && all > length && (length < 64 || !adjacent)
 }
@@ -482,7 +489,8 @@ func LinalgVecdot(c dispatch.Context, out, x, y *tensor.Tensor, dim int64) (_ *t
 		left = b.Conj(left)
 	}
 	all, adjacent := left.Numel(), left.Strides()[at] == 1 && right.Strides()[at] == 1
-	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && isElementwiseProductFaster(d, all, sizes[at], adjacent) {
+	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && isElementwiseProductFaster(d, all, sizes[at],
+		adjacent) {
 		products := b.Mul(left, right)
 		return build.WriteResult(b, out, b.SumWith(products, []int64{int64(at)}, false, d))
 	}

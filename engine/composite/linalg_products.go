@@ -44,7 +44,8 @@ func ChainMatmul(c dispatch.Context, out *tensor.Tensor, matrices []*tensor.Tens
 	return multiplyChain(c, op, out, matrices, false)
 }
 
-func multiplyChain(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor, vectors bool) (_ *tensor.Tensor, err error) {
+func multiplyChain(c dispatch.Context, op string, out *tensor.Tensor, tensors []*tensor.Tensor,
+	vectors bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	last := len(tensors) - 1
@@ -52,14 +53,16 @@ func multiplyChain(c dispatch.Context, op string, out *tensor.Tensor, tensors []
 	for i, t := range tensors {
 		switch {
 		case t.DType() != tensors[0].DType():
-			return nil, status.Runtimef("%s: expected all tensors to have the same dtype, but tensors 0 and %d have %v and %v", op, i, tensors[0].DType(), t.DType())
+			return nil, status.Runtimef("%s: expected all tensors to have the same dtype, but tensors 0 and %d have %v and %v", op, i,
+				tensors[0].DType(), t.DType())
 		case t.Dim() == 2:
 		case vectors && t.Dim() == 1 && i == 0:
 			factors[0] = b.Unsqueeze(t, 0)
 		case vectors && t.Dim() == 1 && i == last:
 			factors[last] = b.Unsqueeze(t, 1)
 		default:
-			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D if it is the first or the last"}[vectors], t.Sizes())
+			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i,
+				map[bool]string{true: ", or 1D if it is the first or the last"}[vectors], t.Sizes())
 		}
 		if last > 1 {
 			factors[i] = castToCompute(b, factors[i])
@@ -67,7 +70,8 @@ func multiplyChain(c dispatch.Context, op string, out *tensor.Tensor, tensors []
 	}
 	for i, t := range factors[1:] {
 		if before := factors[i].Sizes()[1]; before != t.Sizes()[0] {
-			return nil, status.Runtimef("%s: tensors %d and %d with shapes %v and %v cannot be multiplied", op, i, i+1, factors[i].Sizes(), t.Sizes())
+			return nil, status.Runtimef("%s: tensors %d and %d with shapes %v and %v cannot be multiplied", op, i, i+1, factors[i].Sizes(),
+				t.Sizes())
 		}
 	}
 	split := findCheapestSplits(factors)
@@ -93,8 +97,8 @@ func multiplyChain(c dispatch.Context, op string, out *tensor.Tensor, tensors []
 	return r[0], err
 }
 
-// findCheapestSplits returns, for each range of matrices, where to split it for the fewest multiplications (dynamic programming after S. Godbole, On efficient
-// computation of matrix chain products, 1973).
+// findCheapestSplits returns, for each range of matrices, where to split it for the fewest multiplications (dynamic programming after S.
+// Godbole, On efficient computation of matrix chain products, 1973).
 func findCheapestSplits(matrices []*tensor.Tensor) [][]int {
 	n := len(matrices)
 	rows := func(i int) float64 { return float64(matrices[i].Sizes()[0]) }
@@ -170,7 +174,8 @@ func LinalgMatrixPower(c dispatch.Context, out, self *tensor.Tensor, n int64) (_
 // The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision
 // (Higham, 2005).
 var (
-	pade      = [...]float64{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}
+	pade = [...]float64{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+		670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1}
 	padeReach = 5.371920351148152
 )
 

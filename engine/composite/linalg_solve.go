@@ -39,7 +39,8 @@ func solveTriangular(b *build.Builder, a, rhs *tensor.Tensor, upper, unit bool) 
 }
 
 // TriangularSolve returns the X of A X = self, or of A^T X = self, with a copy of A.
-func TriangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
+func TriangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tensor, upper, transpose,
+	unitriangular bool) (_ *tensor.Tensor, _ *tensor.Tensor, err error) {
 	const op = "triangular_solve"
 	if err := cmp.Or(ops.CheckSquare(op, "A", a), ops.CheckMatrices(op, "b", self)); err != nil {
 		return nil, nil, err
@@ -115,16 +116,20 @@ func LuSolve(c dispatch.Context, out, self, lu, pivots *tensor.Tensor) (*tensor.
 }
 
 func solveFactored(c dispatch.Context, op string, out, lu, pivots, rhs *tensor.Tensor, left, adjoint bool) (_ *tensor.Tensor, err error) {
-	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", rhs), ops.CheckPivots(op, "pivots", lu, pivots)); err != nil {
+	if err := cmp.Or(ops.CheckSquare(op, "LU", lu), ops.CheckMatrices(op, "B", rhs), ops.CheckPivots(op, "pivots", lu,
+		pivots)); err != nil {
 		return nil, err
 	}
 	n, _ := shape.Matrix(lu.Sizes())
 	rows, columns := shape.Matrix(rhs.Sizes())
 	if left && rows != n || !left && columns != n {
-		return nil, status.Runtimef("%s: incompatible shapes of LU and B for the equation %s (%v and %v)", op, map[bool]string{true: "AX = B", false: "XA = B"}[left], lu.Sizes(), rhs.Sizes())
+		return nil, status.Runtimef("%s: incompatible shapes of LU and B for the equation %s (%v and %v)", op,
+			map[bool]string{true: "AX = B", false: "XA = B"}[left], lu.Sizes(), rhs.Sizes())
 	}
-	if want := lu.Sizes()[:lu.Dim()-1]; pivots.Dim() != len(want) || !shape.ExpandsTo(pivots.Sizes(), want) || !shape.ExpandsTo(want, pivots.Sizes()) {
-		return nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU of shape %v, but got shape %v", op, want, lu.Sizes(), pivots.Sizes())
+	if want := lu.Sizes()[:lu.Dim()-1]; pivots.Dim() != len(want) || !shape.ExpandsTo(pivots.Sizes(), want) || !shape.ExpandsTo(want,
+		pivots.Sizes()) {
+		return nil, status.Runtimef("%s: expected LU_pivots of shape %v for LU of shape %v, but got shape %v", op, want, lu.Sizes(),
+			pivots.Sizes())
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -178,7 +183,8 @@ func LinalgSlogdet(c dispatch.Context, outSign, outLog, a *tensor.Tensor) (_ *te
 	signs := b.Sgn(diagonal)
 	sign := b.Mul(b.Prod(signs, ops.Int(-1), false), parity)
 	log := b.Sum(b.Log(b.Abs(diagonal)), []int64{-1}, false)
-	r, err := writeResults(b, []string{"sign", "logabsdet"}, []*tensor.Tensor{outSign, outLog}, b.CastTo(sign, a.DType()), b.CastTo(log, a.DType().ToReal()))
+	r, err := writeResults(b, []string{"sign", "logabsdet"}, []*tensor.Tensor{outSign, outLog}, b.CastTo(sign, a.DType()), b.CastTo(log,
+		a.DType().ToReal()))
 	return r[0], r[1], err
 }
 
@@ -215,7 +221,8 @@ func LinalgTensorinv(c dispatch.Context, out, self *tensor.Tensor, ind int64) (_
 	first, rest := self.Sizes()[:min(ind, int64(self.Dim()))], self.Sizes()[min(ind, int64(self.Dim())):]
 	rows, columns := shape.Product(first), shape.Product(rest)
 	if rows != columns {
-		return nil, status.Runtimef("%s: expected the product of the first %d sizes to be that of the others, got %d and %d of shape %v", op, ind, rows, columns, self.Sizes())
+		return nil, status.Runtimef("%s: expected the product of the first %d sizes to be that of the others, got %d and %d of shape %v",
+			op, ind, rows, columns, self.Sizes())
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -250,7 +257,8 @@ func LinalgTensorsolve(c dispatch.Context, out, self, other *tensor.Tensor, dims
 	rest := from.Sizes()[min(other.Dim(), from.Dim()):]
 	rows, columns := other.Numel(), shape.Product(rest)
 	if rows != columns || from.Numel() != rows*columns {
-		return nil, status.Runtimef("%s: expected self to be a square matrix with %d rows, the number of elements of other, but got shapes %v and %v", op, rows, self.Sizes(), other.Sizes())
+		return nil,
+			status.Runtimef("%s: expected self to be a square matrix with %d rows, the number of elements of other, but got shapes %v and %v", op, rows, self.Sizes(), other.Sizes())
 	}
 	matrix, vector := b.AsShape(from, rows, columns), b.AsShape(other, rows)
 	x := b.LinalgSolve(matrix, vector)

@@ -66,7 +66,8 @@ func (l *list) wrapScalars(scalars []dtype.Scalar) []*tensor.Tensor {
 	return result
 }
 
-// readFactors reads a vector with a factor for each item. Factors that have a derivative are multiplied to the tensors of the second list, and are 1 in the result.
+// readFactors reads a vector with a factor for each item. Factors that have a derivative are multiplied to the tensors of the second list,
+// and are 1 in the result.
 func (l *list) readFactors(t *tensor.Tensor) []dtype.Scalar {
 	read := make([]dtype.Scalar, len(l.lists[0]))
 	if t.Dim() != 1 || t.Numel() != int64(len(read)) {
@@ -112,8 +113,8 @@ func (l *list) collectResults(f item) ([]*tensor.Tensor, error) {
 	return l.ReturnAll(all)
 }
 
-// writeInPlace writes the results of items to the tensors of the first list, after checking that all of them can be written. Items that can fail by their
-// dtypes, shapes, devices or for lack of memory are computed before the first one is written.
+// writeInPlace writes the results of items to the tensors of the first list, after checking that all of them can be written. Items that can
+// fail by their dtypes, shapes, devices or for lack of memory are computed before the first one is written.
 func (l *list) writeInPlace(f item) error { return l.writeItems(f, l.hasDisjointItems()) }
 
 // overwriteItems is writeInPlace for operators that only write: they have no result that could be computed before.
@@ -208,15 +209,18 @@ func (l *list) cannotFail(t []*tensor.Tensor) bool {
 		return false
 	}
 	return !slices.ContainsFunc(t, func(o *tensor.Tensor) bool {
-		return o.DType() != to.DType() || o.Device() != to.Device() || !o.IsContiguous() || !slices.Equal(o.Sizes(), to.Sizes()) || o != to && o.Offset() != to.Offset() && o.Storage() == to.Storage()
+		return o.DType() != to.DType() || o.Device() != to.Device() || !o.IsContiguous() || !slices.Equal(o.Sizes(), to.Sizes()) ||
+			o != to && o.Offset() != to.Offset() && o.Storage() == to.Storage()
 	})
 }
 
 // tryOnMeta returns an error for overlapping memory, and calls an item on one device with meta tensors.
 func (l *list) tryOnMeta(f item, t []*tensor.Tensor, i int) {
 	l.checkOverlap(t)
-	probed := l.shared != nil && l.shared.Device() == t[0].Device() && !hasOtherKeys([]*tensor.Tensor{l.shared}) && !l.shared.IsWrappedNumber()
-	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) || l.shared != nil && !probed && l.shared.Device() != device.Host {
+	probed := l.shared != nil && l.shared.Device() == t[0].Device() && !hasOtherKeys([]*tensor.Tensor{l.shared}) &&
+		!l.shared.IsWrappedNumber()
+	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) || l.shared != nil && !probed &&
+		l.shared.Device() != device.Host {
 		return
 	}
 	inner := build.New(l.C.Recorded(false), l.Op)
@@ -239,7 +243,8 @@ func (l *list) tryOnMeta(f item, t []*tensor.Tensor, i int) {
 func (l *list) checkOverlap(t []*tensor.Tensor) {
 	l.Check(tensoriter.Writable(l.Op, t[0]))
 	for _, o := range t[1:] {
-		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(), t[0].Strides())
+		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(),
+			t[0].Strides())
 		if !same {
 			l.Check(tensoriter.Disjoint(l.Op, t[0], o))
 		}

@@ -72,7 +72,8 @@ func (s *loss) applyWeight(t, weight *tensor.Tensor) *tensor.Tensor {
 // checkSameSizes returns an error if other has other sizes than self.
 func (s *loss) checkSameSizes(name string, self, other *tensor.Tensor) {
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
-		s.Check(status.Valuef("%s: Using a %s size (%v) that is different to the input size (%v) is an error; the sizes must be equal", s.Op, name, other.Sizes(), self.Sizes()))
+		s.Check(status.Valuef("%s: Using a %s size (%v) that is different to the input size (%v) is an error; the sizes must be equal",
+			s.Op, name, other.Sizes(), self.Sizes()))
 	}
 }
 
@@ -88,8 +89,9 @@ func (s *loss) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
 func (s *loss) computeLosses(self, target *tensor.Tensor, losses func() (*tensor.Tensor, error)) *tensor.Tensor {
 	t := s.Track(losses())
 	if !slices.Equal(self.Sizes(), target.Sizes()) {
-		s.Check(warning.TargetSize.Of(s.Op, "Using a target size (%v) that is different to the input size (%v) computes %d losses by broadcasting, which will likely lead to incorrect results; "+
-			"use a target of the size of the input", target.Sizes(), self.Sizes(), t.Numel()))
+		s.Check(warning.TargetSize.Of(s.Op,
+			"Using a target size (%v) that is different to the input size (%v) computes %d losses by broadcasting, which will likely lead to incorrect results; "+
+				"use a target of the size of the input", target.Sizes(), self.Sizes(), t.Numel()))
 	}
 	return t
 }
@@ -104,7 +106,8 @@ func (s *loss) reducePairs(self, target, weight *tensor.Tensor, losses func() (*
 }
 
 // NnL1Loss returns the absolute difference.
-func NnL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func NnL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string,
+	weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_l1_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -113,7 +116,8 @@ func NnL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce o
 }
 
 // NnMseLoss returns the square of the difference.
-func NnMseLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func NnMseLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string,
+	weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_mse_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -122,7 +126,8 @@ func NnMseLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce 
 }
 
 // NnHuberLoss returns the square of small differences, and the size of large ones.
-func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction string, delta float64,
+	weight *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_huber_loss")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)
@@ -139,7 +144,8 @@ func NnHuberLoss(c dispatch.Context, self, target *tensor.Tensor, reduction stri
 }
 
 // NnSmoothL1Loss is huber loss over beta.
-func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (_ *tensor.Tensor, err error) {
+func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string,
+	beta float64) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_smooth_l1_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -155,7 +161,8 @@ func NnSmoothL1Loss(c dispatch.Context, self, target *tensor.Tensor, average, re
 }
 
 // NnKlDiv returns the divergence of a distribution from another one, whose logarithms are given.
-func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (_ *tensor.Tensor, err error) {
+func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string,
+	logTarget bool) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_kl_div")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction, "batchmean")
@@ -179,7 +186,8 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 }
 
 // NnBinaryCrossEntropy returns that of probabilities.
-func NnBinaryCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnBinaryCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_binary_cross_entropy")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -217,7 +225,8 @@ func NnBinaryCrossEntropyEach(c dispatch.Context, self, target *tensor.Tensor) (
 }
 
 // NnBinaryCrossEntropyWithLogits returns that of the logistic function of self.
-func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string,
+	positive *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_binary_cross_entropy_with_logits")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -231,7 +240,8 @@ func NnBinaryCrossEntropyWithLogits(c dispatch.Context, self, target, weight *te
 }
 
 // NnPoissonNllLoss returns that of counts, whose rate is self, or its exponential.
-func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_poisson_nll_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -242,14 +252,16 @@ func NnPoissonNllLoss(c dispatch.Context, self, target *tensor.Tensor, logInput,
 		each = s.Sub(self, s.Mul(target, s.Log(s.Add(self, s.FloatNumber(eps)))))
 	}
 	if full {
-		stirling := s.Add(s.Sub(s.Mul(target, s.Log(target)), target), s.Mul(s.Log(s.Mul(target, s.FloatNumber(2*math.Pi))), s.FloatNumber(0.5)))
+		stirling := s.Add(s.Sub(s.Mul(target, s.Log(target)), target), s.Mul(s.Log(s.Mul(target, s.FloatNumber(2*math.Pi))),
+			s.FloatNumber(0.5)))
 		each = s.Add(each, s.Where(s.Gt(target, s.IntNumber(1)), stirling, s.IntNumber(0)))
 	}
 	return s.reduceLoss(each)
 }
 
 // NnGaussianNllLoss returns that of normal distributions, whose variances are at least eps.
-func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (_ *tensor.Tensor, err error) {
+func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor, full bool, eps float64,
+	reduction string) (_ *tensor.Tensor, err error) {
 	const op = "nn_gaussian_nll_loss"
 	s := newLoss(c, op)
 	defer s.Close(&err)
@@ -276,7 +288,8 @@ func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor
 		case n > 0 && slices.Equal(self.Sizes()[:n-1], variance.Sizes()):
 			variance = s.Unsqueeze(variance, -1)
 		case different != 1:
-			return nil, status.Valuef("%s: var is of incorrect size: it must have the sizes of self, %v, or 1 in one dimension, but has %v", op, self.Sizes(), variance.Sizes())
+			return nil, status.Valuef("%s: var is of incorrect size: it must have the sizes of self, %v, or 1 in one dimension, but has %v",
+				op, self.Sizes(), variance.Sizes())
 		}
 	}
 	// The gradient does not see the bound.
@@ -290,7 +303,8 @@ func NnGaussianNllLoss(c dispatch.Context, self, target, variance *tensor.Tensor
 }
 
 // NnHingeEmbeddingLoss returns self where the label is 1, and max(0, margin - self) where it is -1.
-func NnHingeEmbeddingLoss(c dispatch.Context, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnHingeEmbeddingLoss(c dispatch.Context, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_hinge_embedding_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -300,31 +314,36 @@ func NnHingeEmbeddingLoss(c dispatch.Context, self, target *tensor.Tensor, margi
 }
 
 // NnMarginRankingLoss returns by how much the first is not above the second by margin, or below it where the label is -1.
-func NnMarginRankingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnMarginRankingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_margin_ranking_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
 	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
-		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
+		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op,
+			first.Sizes(), second.Sizes(), target.Sizes()))
 	}
 	return s.reduceLoss(s.clampNegative(s.Add(s.Mul(s.Neg(target), s.Sub(first, second)), s.FloatNumber(margin))))
 }
 
 // NnSoftMarginLoss returns log(1 + e^-xy) of labels y.
-func NnSoftMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnSoftMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_soft_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
 	s.Check(checkFloating(s.Op, self))
 	products := s.Mul(self, target)
 	if !slices.Equal(products.Sizes(), self.Sizes()) {
-		return nil, status.Runtimef("%s: target must broadcast to the sizes of self, %v, but has sizes %v", s.Op, self.Sizes(), target.Sizes())
+		return nil, status.Runtimef("%s: target must broadcast to the sizes of self, %v, but has sizes %v", s.Op, self.Sizes(),
+			target.Sizes())
 	}
 	return s.reduceLoss(s.Neg(s.NnLogsigmoid(products)))
 }
 
 // NnMultilabelSoftMarginLoss returns the mean of binary cross entropies over classes.
-func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_multilabel_soft_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -337,15 +356,18 @@ func NnMultilabelSoftMarginLoss(c dispatch.Context, self, target, weight *tensor
 }
 
 // NnCosineEmbeddingLoss penalizes large angles of vectors where the label is 1, and small ones where it is -1.
-func NnCosineEmbeddingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnCosineEmbeddingLoss(c dispatch.Context, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_cosine_embedding_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
 	switch n := target.Dim(); {
 	case n > 1:
-		s.Check(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported, but got target of sizes %v", s.Op, target.Sizes()))
+		s.Check(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported, but got target of sizes %v", s.Op,
+			target.Sizes()))
 	case first.Dim() != n+1 || second.Dim() != n+1:
-		s.Check(status.Runtimef("%s: %dD target tensor expects %dD input tensors, but found inputs with sizes %v and %v", s.Op, n, n+1, first.Sizes(), second.Sizes()))
+		s.Check(status.Runtimef("%s: %dD target tensor expects %dD input tensors, but found inputs with sizes %v and %v", s.Op, n, n+1,
+			first.Sizes(), second.Sizes()))
 	}
 	over := func(t *tensor.Tensor) *tensor.Tensor { return s.Sum(t, []int64{-1}, false) }
 	length := func(t *tensor.Tensor) *tensor.Tensor { return s.Add(over(s.Mul(t, t)), s.FloatNumber(1e-12)) }
@@ -355,7 +377,8 @@ func NnCosineEmbeddingLoss(c dispatch.Context, first, second, target *tensor.Ten
 }
 
 // NnTripletMarginLoss returns by how much the positive vector is not nearer to the anchor than the negative one by margin.
-func NnTripletMarginLoss(c dispatch.Context, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnTripletMarginLoss(c dispatch.Context, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average,
+	reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_triplet_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -363,7 +386,8 @@ func NnTripletMarginLoss(c dispatch.Context, anchor, positive, negative *tensor.
 	case !(margin > 0):
 		s.Check(status.Valuef("%s: margin must be positive, but is %v", s.Op, margin))
 	case anchor.Dim() != positive.Dim() || anchor.Dim() != negative.Dim():
-		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op, anchor.Sizes(), positive.Sizes(), negative.Sizes()))
+		s.Check(status.Runtimef("%s: all tensors must have the same number of dimensions, but have sizes %v, %v and %v", s.Op,
+			anchor.Sizes(), positive.Sizes(), negative.Sizes()))
 	}
 	distance := func(a, b *tensor.Tensor) *tensor.Tensor {
 		return s.PairwiseDistance(a, b, p, eps, false)

@@ -62,7 +62,8 @@ func reductionName(op string, number int64) (string, error) {
 }
 
 // CtcLoss returns the loss of connectionist temporal classification.
-func CtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (_ *tensor.Tensor, err error) {
+func CtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64,
+	finite bool) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "ctc_loss")
 	defer s.Close(&err)
 	s.reduction, err = reductionName(s.Op, reduction)
@@ -71,7 +72,8 @@ func CtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []i
 }
 
 // CtcLossTensor is CtcLoss with lengths in tensors.
-func CtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (_ *tensor.Tensor, err error) {
+func CtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank, reduction int64,
+	finite bool) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "ctc_loss")
 	defer s.Close(&err)
 	s.reduction, err = reductionName(s.Op, reduction)
@@ -80,7 +82,8 @@ func CtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tens
 }
 
 // NnCtcLoss is CtcLoss with the reduction as a string.
-func NnCtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (_ *tensor.Tensor, err error) {
+func NnCtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string,
+	finite bool) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_ctc_loss")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)
@@ -88,7 +91,8 @@ func NnCtcLoss(c dispatch.Context, logs, targets *tensor.Tensor, steps, labels [
 }
 
 // NnCtcLossTensor is NnCtcLoss with lengths in tensors.
-func NnCtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (_ *tensor.Tensor, err error) {
+func NnCtcLossTensor(c dispatch.Context, logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string,
+	finite bool) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_ctc_loss")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)

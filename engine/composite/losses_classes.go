@@ -34,11 +34,14 @@ func (s *loss) checkLabels(self, target *tensor.Tensor, ignore int64) (l labels)
 	case self.Dim() == 1 && target.Dim() == 1:
 		s.Check(status.Valuef("%s: target must have one element for a single sample, but has sizes %v", s.Op, target.Sizes()))
 	case self.Dim() > 1 && (target.Dim() == 0 || target.Sizes()[0] != sizes[0]):
-		s.Check(status.Valuef("%s: Expected input batch_size (%d) to match target batch_size: target has sizes %v", s.Op, sizes[0], target.Sizes()))
+		s.Check(status.Valuef("%s: Expected input batch_size (%d) to match target batch_size: target has sizes %v", s.Op, sizes[0],
+			target.Sizes()))
 	case self.Dim() <= 2:
-		s.Check(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported: self has sizes %v, but target %v", s.Op, self.Sizes(), target.Sizes()))
+		s.Check(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported: self has sizes %v, but target %v", s.Op,
+			self.Sizes(), target.Sizes()))
 	default:
-		s.Check(status.Runtimef("%s: target must have the sizes of self, %v, without the dimension of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
+		s.Check(status.Runtimef("%s: target must have the sizes of self, %v, without the dimension of classes, but has %v", s.Op,
+			self.Sizes(), target.Sizes()))
 	}
 	if d := target.DType(); d != dtype.Int64 && d != dtype.Uint8 {
 		s.Check(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
@@ -116,7 +119,8 @@ func (s *loss) reduceMasked(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 }
 
 // NnNllLoss returns the negative of the element of the class of each example.
-func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_nll_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -127,7 +131,8 @@ func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average 
 }
 
 // NnCrossEntropy is nll loss of the logarithm of softmax, or that of distributions over classes.
-func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (_ *tensor.Tensor, err error) {
+func NnCrossEntropy(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool,
+	reduction string, smoothing float64) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_cross_entropy")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -176,7 +181,9 @@ func (s *loss) computeSoftTargetLoss(self, target, weight *tensor.Tensor, ignore
 		return nil, status.Runtimef("%s: probabilities must be of a floating-point dtype, but are of %v", s.Op, target.DType())
 	}
 	if ignore >= 0 {
-		return nil, status.Runtimef("%s: ignore_index is only supported for targets of class indices, but is %d for a target of probabilities", s.Op, ignore)
+		return nil,
+			status.Runtimef("%s: ignore_index is only supported for targets of class indices, but is %d for a target of probabilities",
+				s.Op, ignore)
 	}
 	dim := int64(min(1, self.Dim()-1))
 	n := self.Sizes()[dim]
@@ -213,7 +220,8 @@ func (s *loss) reshapeLosses(each *tensor.Tensor, sizes []int64) (*tensor.Tensor
 }
 
 // NnMultiMarginLoss returns by how much the class of an example is not above each other one by margin.
-func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average,
+	reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_multi_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
@@ -224,10 +232,12 @@ func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64,
 	table := s.flattenBatch(self)
 	n, m := table.Sizes()[0], table.Sizes()[1]
 	if target.Dim() > 1 || target.Numel() != n || target.DType() != dtype.Int64 {
-		return nil, status.Runtimef("%s: target must be an int64 tensor of %d class indices, but has sizes %v and dtype %v", s.Op, n, target.Sizes(), target.DType())
+		return nil, status.Runtimef("%s: target must be an int64 tensor of %d class indices, but has sizes %v and dtype %v", s.Op, n,
+			target.Sizes(), target.DType())
 	}
 	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m || weight.DType() != self.DType()) {
-		return nil, status.Runtimef("%s: inconsistent weight size: expected %d elements of %v, one for each class, but got sizes %v, of %v", s.Op, m, self.DType(), weight.Sizes(), weight.DType())
+		return nil, status.Runtimef("%s: inconsistent weight size: expected %d elements of %v, one for each class, but got sizes %v, of %v",
+			s.Op, m, self.DType(), weight.Sizes(), weight.DType())
 	}
 	at := s.AsShape(target, n, 1)
 	own := s.Gather(table, 1, at)
@@ -245,15 +255,17 @@ func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64,
 	return s.reshapeLosses(each, target.Sizes())
 }
 
-// NnMultilabelMarginLoss sums the margins by which each target class is not at least 1 above each other class. The list of target classes ends at the
-// first negative number.
-func NnMultilabelMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
+// NnMultilabelMarginLoss sums the margins by which each target class is not at least 1 above each other class. The list of target classes
+// ends at the first negative number.
+func NnMultilabelMarginLoss(c dispatch.Context, self, target *tensor.Tensor, average, reduce ops.Bool,
+	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_multilabel_margin_loss")
 	defer s.Close(&err)
 	s.setReduction(average, reduce, reduction)
 	s.Check(checkFloating(s.Op, self))
 	if target.DType() != dtype.Int64 || !slices.Equal(self.Sizes(), target.Sizes()) {
-		s.Check(status.Runtimef("%s: target must have the sizes of self, %v, and be of int64, but has %v, of %v", s.Op, self.Sizes(), target.Sizes(), target.DType()))
+		s.Check(status.Runtimef("%s: target must have the sizes of self, %v, and be of int64, but has %v, of %v", s.Op, self.Sizes(),
+			target.Sizes(), target.DType()))
 	}
 	table, list := s.flattenBatch(self), s.flattenBatch(target)
 	m := table.Sizes()[1]

@@ -14,8 +14,10 @@ import (
 // withoutLabel is a class that no example has.
 const withoutLabel = -100
 
-// NnLinearCrossEntropy computes the cross entropy of a linear layer's output, for a limited number of rows at a time if their number is given.
-func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (_ *tensor.Tensor, err error) {
+// NnLinearCrossEntropy computes the cross entropy of a linear layer's output, for a limited number of rows at a time if their number is
+// given.
+func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int,
+	smoothing float64, rows ops.Int) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_linear_cross_entropy")
 	defer s.Close(&err)
 	s.setReduction(ops.NoBool, ops.NoBool, reduction)
@@ -45,7 +47,8 @@ func NnLinearCrossEntropy(c dispatch.Context, self, linear, target, bias, weight
 		if reduction != "mean" || likely {
 			return s.reduceLoss(each)
 		}
-		return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.Sum(s.gatherMarginWeights(target, weight, self.DType(), left), nil, false)))
+		return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.Sum(s.gatherMarginWeights(target, weight, self.DType(),
+			left), nil, false)))
 	}
 	features := w[len(w)-1]
 	flat := s.AsShape(linear, shape.Product(w[:len(w)-1]), features)

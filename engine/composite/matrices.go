@@ -60,7 +60,8 @@ func Outer(c dispatch.Context, out, self, vec2 *tensor.Tensor) (_ *tensor.Tensor
 	const op = "outer"
 	for i, t := range []*tensor.Tensor{self, vec2} {
 		if t.Dim() != 1 {
-			return nil, status.Runtimef("%s: %s must be a 1-D tensor, got %d-D with shape %v", op, []string{"self", "vec2"}[i], t.Dim(), t.Sizes())
+			return nil, status.Runtimef("%s: %s must be a 1-D tensor, got %d-D with shape %v", op, []string{"self", "vec2"}[i], t.Dim(),
+				t.Sizes())
 		}
 	}
 	b := build.New(c, op)

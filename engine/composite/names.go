@@ -73,7 +73,8 @@ func expandEllipsis(op string, self *tensor.Tensor, names []string) ([]string, e
 		names = slices.Concat(names[:at], own[at:at+rest], names[at+1:])
 	}
 	if len(names) != len(own) {
-		return nil, status.Runtimef("%s: %d names, %s, do not match the %d dimensions of Tensor%s", op, len(names), tensor.NamesText(names), len(own), tensor.NamesText(own))
+		return nil, status.Runtimef("%s: %d names, %s, do not match the %d dimensions of Tensor%s", op, len(names), tensor.NamesText(names),
+			len(own), tensor.NamesText(own))
 	}
 	return names, nil
 }
@@ -109,7 +110,8 @@ func RefineNames(c dispatch.Context, self *tensor.Tensor, names []string) (*tens
 	}
 	for i, name := range names {
 		if own[i] != "" && own[i] != name {
-			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; use rename()", op, tensor.NamesText(own), tensor.NamesText(names), i, own[i])
+			return nil, status.Runtimef("%s: cannot coerce Tensor%s to Tensor%s: dimension %d has the name '%s' already; use rename()", op,
+				tensor.NamesText(own), tensor.NamesText(names), i, own[i])
 		}
 	}
 	return viewWithNames(c, op, self, names)
@@ -146,7 +148,8 @@ func AlignTensors(c dispatch.Context, tensors []*tensor.Tensor) (_ []*tensor.Ten
 func alignNames(c dispatch.Context, op string, self *tensor.Tensor, names []string) (_ *tensor.Tensor, err error) {
 	own := named.Of(self)
 	if at := slices.Index(own, ""); at >= 0 {
-		return nil, status.Runtimef("%s: all dimensions must have names, but dimension %d of Tensor%s has none; use refine_names()", op, at, tensor.NamesText(own))
+		return nil, status.Runtimef("%s: all dimensions must have names, but dimension %d of Tensor%s has none; use refine_names()", op, at,
+			tensor.NamesText(own))
 	}
 	at, err := findEllipsis(op, names)
 	if err != nil {
@@ -162,7 +165,8 @@ func alignNames(c dispatch.Context, op string, self *tensor.Tensor, names []stri
 	var order []int64
 	for i, name := range own {
 		if !slices.Contains(names, name) {
-			return nil, status.Runtimef("%s: the dims %s do not contain dim '%s', dimension %[5]d of Tensor%[4]s", op, tensor.NamesText(names), name, tensor.NamesText(own), i)
+			return nil, status.Runtimef("%s: the dims %s do not contain dim '%s', dimension %[5]d of Tensor%[4]s", op,
+				tensor.NamesText(names), name, tensor.NamesText(own), i)
 		}
 	}
 	for _, name := range names {
@@ -212,7 +216,8 @@ func FlattenDims(c dispatch.Context, self *tensor.Tensor, dims []int64, outDim s
 	}
 	for i, dim := range dims[1:] {
 		if dim != dims[i]+1 {
-			return nil, status.Runtimef("%s: the dimensions %v must follow each other in Tensor%s; use align_to() to make them adjacent", op, slices.Clone(dims), tensor.NamesText(named.Of(self)))
+			return nil, status.Runtimef("%s: the dimensions %v must follow each other in Tensor%s; use align_to() to make them adjacent",
+				op, slices.Clone(dims), tensor.NamesText(named.Of(self)))
 		}
 	}
 	return FlattenOutDim(c, self, dims[0], dims[len(dims)-1], outDim)

@@ -18,7 +18,8 @@ import (
 func NnLinear(c dispatch.Context, out, self, weight, bias *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	const op = "nn_linear"
 	if self.Dim() == 0 || weight.Dim() == 0 || weight.Dim() > 2 {
-		return nil, status.Runtimef("%s: self must have at least 1 dimension and weight 1 or 2, but they have sizes %v and %v", op, self.Sizes(), weight.Sizes())
+		return nil, status.Runtimef("%s: self must have at least 1 dimension and weight 1 or 2, but they have sizes %v and %v", op,
+			self.Sizes(), weight.Sizes())
 	}
 	if weight.Dim() == 1 && bias != nil {
 		return nil, status.Runtimef("%s: weight must be a matrix if bias is passed, but has sizes %v", op, weight.Sizes())
@@ -51,17 +52,21 @@ func NnBilinear(c dispatch.Context, first, second, weight, bias *tensor.Tensor) 
 	const op = "bilinear"
 	n := first.Dim()
 	if n == 0 || second.Dim() != n || weight.Dim() != 3 || !slices.Equal(first.Sizes()[:n-1], second.Sizes()[:n-1]) {
-		return nil, status.Runtimef("%s: input1 and input2 must have the same sizes except the last, and weight must have 3 dimensions, but they have sizes %v, %v and %v", op, first.Sizes(), second.Sizes(), weight.Sizes())
+		return nil,
+			status.Runtimef("%s: input1 and input2 must have the same sizes except the last, and weight must have 3 dimensions, but they have sizes %v, %v and %v", op, first.Sizes(), second.Sizes(), weight.Sizes())
 	}
 	outputs, i, j := weight.Sizes()[0], weight.Sizes()[1], weight.Sizes()[2]
 	if first.Sizes()[n-1] != i || second.Sizes()[n-1] != j {
-		return nil, status.Runtimef("%s: the last sizes of input1 and input2, %d and %d, must be those of weight, which has sizes %v", op, first.Sizes()[n-1], second.Sizes()[n-1], weight.Sizes())
+		return nil, status.Runtimef("%s: the last sizes of input1 and input2, %d and %d, must be those of weight, which has sizes %v", op,
+			first.Sizes()[n-1], second.Sizes()[n-1], weight.Sizes())
 	}
 	if bias != nil && (bias.Dim() != 1 || bias.Sizes()[0] != outputs) {
-		return nil, status.Runtimef("%s: bias must have %d elements, one for each row of weight, but has sizes %v", op, outputs, bias.Sizes())
+		return nil, status.Runtimef("%s: bias must have %d elements, one for each row of weight, but has sizes %v", op, outputs,
+			bias.Sizes())
 	}
 	if first.DType() != weight.DType() || second.DType() != weight.DType() {
-		return nil, status.Runtimef("%s: all tensors must have the same dtype, but have %v, %v and %v", op, first.DType(), second.DType(), weight.DType())
+		return nil, status.Runtimef("%s: all tensors must have the same dtype, but have %v, %v and %v", op, first.DType(), second.DType(),
+			weight.DType())
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -136,7 +141,8 @@ func PixelShuffle(c dispatch.Context, self *tensor.Tensor, factor int64) (_ *ten
 	}
 	channels, height, width := n[0], n[1], n[2]
 	if factor > math.MaxInt32 || channels%(factor*factor) != 0 {
-		return nil, status.Runtimef("%s: the number of channels, %d, must be divisible by the square of upscale_factor, %d", op, channels, factor)
+		return nil, status.Runtimef("%s: the number of channels, %d, must be divisible by the square of upscale_factor, %d", op, channels,
+			factor)
 	}
 	channels /= factor * factor
 	b := build.New(c, op)
@@ -218,7 +224,8 @@ func ChannelShuffle(c dispatch.Context, self *tensor.Tensor, groups int64) (_ *t
 }
 
 // NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
-func NnEmbedding(c dispatch.Context, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (_ *tensor.Tensor, err error) {
+func NnEmbedding(c dispatch.Context, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency,
+	sparse bool) (_ *tensor.Tensor, err error) {
 	const op = "nn_embedding"
 	at := int64(-1)
 	if !padding.IsNone() && weight.Dim() > 0 {
@@ -264,8 +271,8 @@ func checkRowIndices(op, name string, indices *tensor.Tensor) error {
 	return nil
 }
 
-// renormRows returns rows scaled to a norm of at most maxNorm. Factors are computed in float64: in float32, the 1e-7 that keeps results below
-// the norm in spite of rounding would be lost.
+// renormRows returns rows scaled to a norm of at most maxNorm. Factors are computed in float64: in float32, the 1e-7 that keeps results
+// below the norm in spite of rounding would be lost.
 func renormRows(b *build.Builder, rows *tensor.Tensor, maxNorm, normType float64) *tensor.Tensor {
 	compute := rows.DType().Compute()
 	norms := b.NormWith(rows, dtype.FloatScalar(normType), []int64{1}, true, compute)

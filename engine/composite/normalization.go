@@ -46,9 +46,10 @@ func castParameter(b *build.Builder, t, self *tensor.Tensor) *tensor.Tensor {
 	return b.AsShape(b.CastTo(t, self.DType().Compute()), t.Numel())
 }
 
-// normalizedShape returns an error unless last are the last sizes of self and the parameters have these sizes. It returns the number of rows, and the
-// length of each.
-func normalizedShape(op string, self *tensor.Tensor, last []int64, names []string, parameters ...*tensor.Tensor) (rows, width int64, err error) {
+// normalizedShape returns an error unless last are the last sizes of self and the parameters have these sizes. It returns the number of
+// rows, and the length of each.
+func normalizedShape(op string, self *tensor.Tensor, last []int64, names []string,
+	parameters ...*tensor.Tensor) (rows, width int64, err error) {
 	if len(last) == 0 {
 		return 0, 0, status.Runtimef("%s: normalized_shape must have at least one size, but is []", op)
 	}
@@ -86,7 +87,8 @@ func writeRunning(b *build.Builder, n normalized) {
 }
 
 // normalizeGroups normalizes groups of channels of each batch element. The parameters are in the compute dtype.
-func normalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (n normalized) {
+func normalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred,
+	rounded bool) (n normalized) {
 	weight, bias = castParameter(b, weight, self), castParameter(b, bias, self)
 	result, mean, rstd, variance, err := b.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 	return normalized{result: b.Track(result, err), mean: b.Track(mean, nil), rstd: b.Track(rstd, nil), variance: b.Track(variance, nil)}
@@ -100,7 +102,8 @@ func normalizeChannels(b *build.Builder, self, weight, bias, mean, rstd *tensor.
 }
 
 // returnWithStatistics returns a result, and its detached statistics in the dtype of the parameters, reshaped to sizes.
-func returnWithStatistics(b *build.Builder, result *tensor.Tensor, n normalized, d dtype.DType, sizes ...int64) (normalized, mean, rstd *tensor.Tensor, err error) {
+func returnWithStatistics(b *build.Builder, result *tensor.Tensor, n normalized, d dtype.DType,
+	sizes ...int64) (normalized, mean, rstd *tensor.Tensor, err error) {
 	list := []*tensor.Tensor{result, n.mean, n.rstd}
 	for i, t := range list[1:] {
 		list[1+i] = b.Detach(b.AsShape(b.CastTo(t, d), sizes...))
@@ -113,24 +116,28 @@ func returnWithStatistics(b *build.Builder, result *tensor.Tensor, n normalized,
 }
 
 // NativeLayerNorm normalizes the last dimensions, and returns their means and the reciprocals of their standard deviations too.
-func NativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+func NativeLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor,
+	eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	const op = "native_layer_norm"
 	b := build.New(c, op)
 	defer b.Close(&err)
 	n := normalizeLastDims(b, self, last, weight, bias, eps)
 	first := self.Dim() - len(last)
-	return returnWithStatistics(b, n.result, n, parameterDType(b, self, weight, bias), append(slices.Clone(self.Sizes()[:first]), slices.Repeat([]int64{1}, len(last))...)...)
+	return returnWithStatistics(b, n.result, n, parameterDType(b, self, weight, bias), append(slices.Clone(self.Sizes()[:first]),
+		slices.Repeat([]int64{1}, len(last))...)...)
 }
 
 // LayerNorm normalizes the last dimensions.
-func LayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
+func LayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64,
+	_ bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "layer_norm")
 	defer b.Close(&err)
 	return build.WriteResult(b, nil, normalizeLastDims(b, self, last, weight, bias, eps).result)
 }
 
 // NnLayerNorm normalizes the last dimensions.
-func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (_ *tensor.Tensor, err error) {
+func NnLayerNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor,
+	eps float64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_layer_norm")
 	defer b.Close(&err)
 	return build.WriteResult(b, nil, normalizeLastDims(b, self, last, weight, bias, eps).result)
@@ -162,7 +169,8 @@ func RmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight *tens
 	b := build.New(c, op)
 	defer b.Close(&err)
 	if !self.DType().IsComplex() {
-		return build.WriteResult(b, nil, matchFormat(b, self, normalizeGroups(b, self, weight, nil, rows, 1, width, least, false, false).result))
+		return build.WriteResult(b, nil, matchFormat(b, self, normalizeGroups(b, self, weight, nil, rows, 1, width, least, false,
+			false).result))
 	}
 	dims := make([]int64, len(last))
 	for i := range dims {
@@ -187,30 +195,35 @@ func checkVectors(b *build.Builder, n int64, names []string, parameters ...*tens
 }
 
 // NativeGroupNorm normalizes groups of channels, and returns their means and the reciprocals of their standard deviations too.
-func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64,
+	eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	b := build.New(c, "native_group_norm")
 	defer b.Close(&err)
 	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
-		b.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span, self.Numel())
+		b.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span,
+			self.Numel())
 	}
 	n := checkAndNormalizeGroups(b, self, weight, bias, examples, channels, span, groups, eps)
 	return returnWithStatistics(b, matchFormat(b, self, n.result), n, parameterDType(b, self, weight, bias), examples, groups)
 }
 
 // GroupNorm normalizes groups of channels.
-func GroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (_ *tensor.Tensor, err error) {
+func GroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64,
+	_ bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "group_norm")
 	defer b.Close(&err)
 	return build.WriteResult(b, nil, groupNorm(b, self, groups, weight, bias, eps))
 }
 
 // NnGroupNorm normalizes groups of channels, of which one has more than one element.
-func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (_ *tensor.Tensor, err error) {
+func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor,
+	eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_group_norm"
 	b := build.New(c, op)
 	defer b.Close(&err)
 	if self.Numel() == groups && self.Dim() > 1 && self.Sizes()[0] == 1 {
-		b.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op, self.Sizes(), groups))
+		b.Check(status.Valuef("%s: Expected more than 1 value per channel when training, but self has sizes %v and num_groups is %d", op,
+			self.Sizes(), groups))
 	}
 	return build.WriteResult(b, nil, groupNorm(b, self, groups, weight, bias, eps))
 }
@@ -222,11 +235,13 @@ func groupNorm(b *build.Builder, self *tensor.Tensor, groups int64, weight, bias
 		return nil
 	}
 	sizes := self.Sizes()
-	return matchFormat(b, self, checkAndNormalizeGroups(b, self, weight, bias, sizes[0], sizes[1], shape.Product(sizes[2:]), groups, eps).result)
+	return matchFormat(b, self, checkAndNormalizeGroups(b, self, weight, bias, sizes[0], sizes[1], shape.Product(sizes[2:]), groups,
+		eps).result)
 }
 
 // checkAndNormalizeGroups checks the arguments of group normalization, and normalizes the groups of each batch element.
-func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (n normalized) {
+func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64,
+	eps float64) (n normalized) {
 	b.Check(checkFloating(b.Op, self))
 	switch {
 	case groups <= 0 || channels%groups != 0:
@@ -236,7 +251,8 @@ func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor
 	}
 	for i, t := range []*tensor.Tensor{weight, bias} {
 		if t != nil && t.Dim() != 1 {
-			b.Failf("%s must be a vector of %d elements, one for each channel, but has sizes %v", []string{"weight", "bias"}[i], channels, t.Sizes())
+			b.Failf("%s must be a vector of %d elements, one for each channel, but has sizes %v", []string{"weight", "bias"}[i], channels,
+				t.Sizes())
 		}
 	}
 	checkVectors(b, channels, []string{"weight", "bias"}, weight, bias)

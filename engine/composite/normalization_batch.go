@@ -35,7 +35,8 @@ func checkRunning(b *build.Builder, r running, used bool) {
 			b.Failf("%s is an inference tensor, which cannot be written to outside of inference mode; clone() it", name)
 		}
 		if t.Layout() != tensor.Strided {
-			b.Check(status.NotImplementedf("%s is not implemented for running statistics of layout %v; convert with to_dense()", b.Op, t.Layout()))
+			b.Check(status.NotImplementedf("%s is not implemented for running statistics of layout %v; convert with to_dense()", b.Op,
+				t.Layout()))
 		}
 		b.Check(tensoriter.Writable(b.Op, t))
 	}
@@ -82,7 +83,8 @@ func castIfGiven(b *build.Builder, t *tensor.Tensor, d dtype.DType) *tensor.Tens
 }
 
 // normalizeBatch normalizes channels over the batch: by the statistics of self, which update the running ones, or by the running ones.
-func normalizeBatch(b *build.Builder, self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
+func normalizeBatch(b *build.Builder, self, weight, bias *tensor.Tensor, r running, training bool,
+	eps float64) (n normalized, d dtype.DType) {
 	if self.Dim() < 2 {
 		b.Check(status.Indexf("%s: self must have shape (N, C, ...), but has sizes %v", b.Op, self.Sizes()))
 		return n, d
@@ -107,7 +109,8 @@ func normalizeBatch(b *build.Builder, self, weight, bias *tensor.Tensor, r runni
 }
 
 // NativeBatchNorm normalizes channels over all examples, and returns the statistics of self, where these are used, too.
-func NativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
+func NativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum,
+	eps float64) (out, m, rstd *tensor.Tensor, err error) {
 	b := build.New(c, "native_batch_norm")
 	defer b.Close(&err)
 	if training && self.Numel() == 0 {
@@ -122,7 +125,8 @@ func NativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *ten
 }
 
 // BatchNorm normalizes channels over all examples.
-func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, _ bool) (_ *tensor.Tensor, err error) {
+func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64,
+	_ bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "batch_norm")
 	defer b.Close(&err)
 	n, _ := normalizeBatch(b, self, weight, bias, running{mean, variance, momentum}, training, eps)
@@ -131,7 +135,8 @@ func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Te
 }
 
 // NnBatchNorm normalizes channels over all examples, of which one has more than one element where its statistics are used.
-func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (_ *tensor.Tensor, err error) {
+func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum,
+	eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_batch_norm"
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -149,14 +154,16 @@ func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.
 }
 
 // InstanceNorm normalizes each channel of each example.
-func InstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (_ *tensor.Tensor, err error) {
+func InstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64,
+	_ bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "instance_norm")
 	defer b.Close(&err)
 	return build.WriteResult(b, nil, normalizeInstances(b, self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
 // NnInstanceNorm normalizes each channel of each example, of which one has more than one element where its statistics are used.
-func NnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (_ *tensor.Tensor, err error) {
+func NnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum,
+	eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_instance_norm"
 	b := build.New(c, op)
 	defer b.Close(&err)

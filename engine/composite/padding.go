@@ -34,14 +34,16 @@ func NnPad(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string, va
 	}
 	padded := len(pad) / 2
 	if padded == 0 || padded > 3 || self.Dim() < padded+1 || self.Dim() > padded+2 {
-		return nil, status.NotImplementedf("%s: mode %s pads the last 1 to 3 dimensions of a tensor of shape (C, ...) or (N, C, ...), but self has sizes %v and pad is %v", op, mode, self.Sizes(), pad)
+		return nil,
+			status.NotImplementedf("%s: mode %s pads the last 1 to 3 dimensions of a tensor of shape (C, ...) or (N, C, ...), but self has sizes %v and pad is %v", op, mode, self.Sizes(), pad)
 	}
 	if mode != "circular" && self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("%s: mode %s is not implemented for bool", op, mode)
 	}
 	for _, n := range self.Sizes()[self.Dim()-padded-1:] {
 		if n == 0 && mode != "circular" {
-			return nil, status.Runtimef("%s: Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %v", op, padded+1, padded+2, self.Sizes())
+			return nil,
+				status.Runtimef("%s: Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %v", op, padded+1, padded+2, self.Sizes())
 		}
 	}
 	for i := range padded {
@@ -67,7 +69,8 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	case mode == "circular" && widest > n:
 		return status.Runtimef("%s: Padding value causes wrapping around more than once: mode circular pads dimension %d of size %d by (%d, %d)", op, dim, n, before, after)
 	case mode == "circular" && widest > 0 && n+min(before, 0)+min(after, 0) < 1:
-		return status.Runtimef("%s: dimension %d of size %d has no elements left after padding by (%d, %d), so nothing can be replicated", op, dim, n, before, after)
+		return status.Runtimef("%s: dimension %d of size %d has no elements left after padding by (%d, %d), so nothing can be replicated",
+			op, dim, n, before, after)
 	case before < -n || after < -n || n+before+after < 0 || mode != "circular" && n+before+after < 1:
 		return status.Runtimef("%s: dimension %d of size %d has a negative size after padding by (%d, %d)", op, dim, n, before, after)
 	}
@@ -78,7 +81,8 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 func checkPad(op string, t *tensor.Tensor, pad []int64) error {
 	switch {
 	case len(pad)%2 != 0 || len(pad) > 2*t.Dim():
-		return status.Runtimef("%s: pad must have two values for each of the last dimensions, but is %v for self of sizes %v", op, pad, t.Sizes())
+		return status.Runtimef("%s: pad must have two values for each of the last dimensions, but is %v for self of sizes %v", op, pad,
+			t.Sizes())
 	case slices.Contains(pad, math.MinInt64):
 		return status.Runtimef("%s: pad must have values greater than %d, but is %v", op, math.MinInt64, pad)
 	}
@@ -145,8 +149,8 @@ func (b border) splitLines(mode string) []border {
 	return list
 }
 
-// NnPadInside copies self to the inside of the result and fills the borders from there. Cropped elements still count for reflection, but not for
-// circular padding.
+// NnPadInside copies self to the inside of the result and fills the borders from there. Cropped elements still count for reflection, but
+// not for circular padding.
 func NnPadInside(c dispatch.Context, self *tensor.Tensor, pad []int64, mode string) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_pad")
 	defer b.Close(&err)

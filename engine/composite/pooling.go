@@ -28,32 +28,38 @@ func MaxPool3d(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding,
 }
 
 // MaxPool1dWithIndices returns MaxPool1d and the positions of the elements.
-func MaxPool1dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+func MaxPool1dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64,
+	ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolWithIndices(c, "max_pool1d_with_indices", 1, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool2dWithIndices returns MaxPool2d and the positions of the elements.
-func NnMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+func NnMaxPool2dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64,
+	ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolWithIndices(c, "nn_max_pool2d_with_indices", 2, self, kernel, stride, padding, dilation, ceil)
 }
 
 // NnMaxPool3dWithIndices computes MaxPool3d and the indices of the elements.
-func NnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+func NnMaxPool3dWithIndices(c dispatch.Context, self *tensor.Tensor, kernel, stride, padding, dilation []int64,
+	ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolWithIndices(c, "nn_max_pool3d_with_indices", 3, self, kernel, stride, padding, dilation, ceil)
 }
 
 // AvgPool1d returns the mean of each window of signals.
-func AvgPool1d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
+func AvgPool1d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil,
+	includePad bool) (*tensor.Tensor, error) {
 	return avgPool(c, "avg_pool1d", 1, out, self, kernel, stride, padding, ceil, includePad, ops.NoInt)
 }
 
 // NnAvgPool2d returns the mean of each window of images.
-func NnAvgPool2d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func NnAvgPool2d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool,
+	divisor ops.Int) (*tensor.Tensor, error) {
 	return avgPool(c, "nn_avg_pool2d", 2, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // NnAvgPool3d returns the mean of each window of volumes.
-func NnAvgPool3d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func NnAvgPool3d(c dispatch.Context, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool,
+	divisor ops.Int) (*tensor.Tensor, error) {
 	return avgPool(c, "nn_avg_pool3d", 3, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
@@ -102,8 +108,10 @@ func NnLpPool3d(c dispatch.Context, self *tensor.Tensor, p float64, kernel, stri
 	return lpPool(c, "nn_lp_pool3d", 3, self, p, kernel, stride, ceil)
 }
 
-func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (_ *tensor.Tensor, err error) {
-	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64,
+	ceil bool) (_ *tensor.Tensor, err error) {
+	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil,
+		volumes: true}
 	defer p.Close(&err)
 	images := p.prepareImages(self)
 	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // the backward pass needs the indices
@@ -111,11 +119,14 @@ func maxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, 
 		p.Track(indices, err)
 		return build.WriteResult(p.Builder, nil, p.Track(values, err))
 	}
-	return build.WriteResult(p.Builder, nil, p.removeBatchDim(self, p.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)))
+	return build.WriteResult(p.Builder, nil, p.removeBatchDim(self, p.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation,
+		p.format)))
 }
 
-func maxPoolWithIndices(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
-	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+func maxPoolWithIndices(c dispatch.Context, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64,
+	ceil bool) (values, indices *tensor.Tensor, err error) {
+	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil,
+		volumes: true}
 	defer p.Close(&err)
 	return p.poolMax(self, p.prepareImages(self))
 }
@@ -127,14 +138,16 @@ func (p *pooling) poolMax(self, images *tensor.Tensor) (values, indices *tensor.
 	return p.ReturnBoth(p.removeBatchDim(self, values), p.removeBatchDim(self, indices))
 }
 
-func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (_ *tensor.Tensor, err error) {
+func avgPool(c dispatch.Context, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool,
+	divisor ops.Int) (_ *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
 	defer p.Close(&err)
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
 	}
 	images := p.viewAsRows(p.prepareImages(self))
-	return build.WriteResult(p.Builder, out, p.removeBatchDim(self, p.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)))
+	return build.WriteResult(p.Builder, out, p.removeBatchDim(self, p.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad,
+		divisor.Or(0), p.format)))
 }
 
 func adaptiveAvgPool(c dispatch.Context, op string, n int, self *tensor.Tensor, sizes []int64) (_ *tensor.Tensor, err error) {
@@ -165,7 +178,8 @@ func adaptiveMaxPool(c dispatch.Context, op string, n int, self *tensor.Tensor, 
 }
 
 // lpPool returns a root of means of powers times the number of elements that windows have.
-func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (_ *tensor.Tensor, err error) {
+func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64,
+	ceil bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, op)
 	defer b.Close(&err)
 	if power == 0 {
@@ -199,8 +213,8 @@ func lpPool(c dispatch.Context, op string, n int, self *tensor.Tensor, power flo
 	return build.WriteResult(b, nil, put(roots, math.Pow(0, 1/power)))
 }
 
-// pooling holds the arguments of a pooling in n dimensions. If volumes is set, results in three dimensions keep the layout of self; if row is set,
-// signals are images of one row.
+// pooling holds the arguments of a pooling in n dimensions. If volumes is set, results in three dimensions keep the layout of self; if row
+// is set, signals are images of one row.
 type pooling struct {
 	*build.Builder
 	n                                 int
@@ -220,7 +234,8 @@ func (p *pooling) prepareImages(self *tensor.Tensor) *tensor.Tensor {
 		size, taps, stride, padding := self.Sizes()[self.Dim()-p.n+i], p.kernel[i], p.stride[i], p.padding[i]
 		const most = 1 << 60
 		if float64(taps-1)*float64(p.dilation[i]) > most || padding > most || stride > most {
-			p.Failf("kernel_size %v, stride %v, padding %v and dilation %v overflow a 64-bit integer", p.kernel, p.stride, p.padding, p.dilation)
+			p.Failf("kernel_size %v, stride %v, padding %v and dilation %v overflow a 64-bit integer", p.kernel, p.stride, p.padding,
+				p.dilation)
 			return nil
 		}
 		reach := (taps-1)*p.dilation[i] + 1
@@ -237,7 +252,8 @@ func (p *pooling) prepareImages(self *tensor.Tensor) *tensor.Tensor {
 			p.sizes[i]--
 		}
 		if room < 0 || p.sizes[i] < 1 {
-			p.Failf("output size is too small: input size %v, kernel_size %v, stride %v, padding %v, dilation %v", self.Sizes(), p.kernel, p.stride, p.padding, p.dilation)
+			p.Failf("output size is too small: input size %v, kernel_size %v, stride %v, padding %v, dilation %v", self.Sizes(), p.kernel,
+				p.stride, p.padding, p.dilation)
 			return nil
 		}
 	}
@@ -322,7 +338,8 @@ func (p *pooling) viewAsRows(signals *tensor.Tensor) *tensor.Tensor {
 		return signals
 	}
 	sizes, strides := signals.Sizes(), signals.Strides()
-	p.format = shape.SuggestFormat([]int64{sizes[0], sizes[1], 1, sizes[2]}, []int64{strides[0], strides[1], sizes[2] * strides[2], strides[2]})
+	p.format = shape.SuggestFormat([]int64{sizes[0], sizes[1], 1, sizes[2]}, []int64{strides[0], strides[1], sizes[2] * strides[2],
+		strides[2]})
 	if p.format == shape.Contiguous {
 		return signals
 	}

@@ -24,7 +24,8 @@ func Nanquantile(c dispatch.Context, out, self, q *tensor.Tensor, dim ops.Int, k
 	return computeQuantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
 }
 
-func computeQuantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string, skipNaN bool) (_ *tensor.Tensor, err error) {
+func computeQuantile(c dispatch.Context, op string, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string,
+	skipNaN bool) (_ *tensor.Tensor, err error) {
 	d := self.DType()
 	switch {
 	case d != dtype.Float32 && d != dtype.Float64:

@@ -28,7 +28,8 @@ func NormalTensors(c dispatch.Context, out, mean, std *tensor.Tensor, g *random.
 		return nil, status.Runtimef("%s: expected the standard deviation to be real, but it is %v", op, std.DType())
 	}
 	if d.Category() < dtype.Floating {
-		return nil, status.NotImplementedf("%s: expected mean and std to be floating-point, but they are %v and %v", op, mean.DType(), std.DType())
+		return nil, status.NotImplementedf("%s: expected mean and std to be floating-point, but they are %v and %v", op, mean.DType(),
+			std.DType())
 	}
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -73,8 +74,8 @@ func SampleDirichlet(c dispatch.Context, self *tensor.Tensor, g *random.Generato
 	return build.WriteResult(b, nil, b.CastTo(parts, d))
 }
 
-// drawStrides returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently from others, so
-// a non-dense out is represented by strides with gaps of one element.
+// drawStrides returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently
+// from others, so a non-dense out is represented by strides with gaps of one element.
 func drawStrides(out *tensor.Tensor, sizes []int64) []int64 {
 	if out == nil || !slices.Equal(out.Sizes(), sizes) || out.IsContiguous() {
 		return shape.ContiguousStrides(sizes)

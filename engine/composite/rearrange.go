@@ -26,7 +26,8 @@ func Tile(c dispatch.Context, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 
 // RepeatInterleaveSelf repeats every element of a dimension, or of the flattened tensor. The result is a copy of the tensor with one
 // dimension more, in which it is expanded; sparse tensors have no such views.
-func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim ops.Int, outputSize ops.Int) (_ *tensor.Tensor, err error) {
+func RepeatInterleaveSelf(c dispatch.Context, self *tensor.Tensor, repeats int64, dim ops.Int,
+	outputSize ops.Int) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "repeat_interleave")
 	defer b.Close(&err)
 	if repeats < 0 {
@@ -73,7 +74,8 @@ func resolveRepeatDim(b *build.Builder, self *tensor.Tensor, dim ops.Int) (*tens
 }
 
 // RepeatInterleaveTensor repeats every element of a dimension by the counts in the vector repeats.
-func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (_ *tensor.Tensor, err error) {
+func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, dim ops.Int,
+	outputSize ops.Int) (_ *tensor.Tensor, err error) {
 	const op = "repeat_interleave"
 	b := build.New(c, op)
 	defer b.Close(&err)
@@ -86,7 +88,9 @@ func RepeatInterleaveTensor(c dispatch.Context, self, repeats *tensor.Tensor, di
 		times = b.Expand(b.AsShape(repeats, 1), n)
 	}
 	if times.Dim() != 1 || times.Sizes()[0] != n {
-		return nil, status.Runtimef("%s: repeats must have the same size as input along dim, but got repeats of shape %v and size %d along dim %d", op, repeats.Sizes(), n, d)
+		return nil,
+			status.Runtimef("%s: repeats must have the same size as input along dim, but got repeats of shape %v and size %d along dim %d",
+				op, repeats.Sizes(), n, d)
 	}
 	index := b.RepeatInterleaveWith(times, outputSize)
 	return b.ReturnNew(c.IndexSelect(nil, from, int64(d), index))

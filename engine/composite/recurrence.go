@@ -35,8 +35,10 @@ type network struct {
 	params               []*tensor.Tensor
 }
 
-func newNetwork(c dispatch.Context, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
-	return &network{Builder: build.New(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
+func newNetwork(c dispatch.Context, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train,
+	both bool) *network {
+	return &network{Builder: build.New(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers,
+		params: params}
 }
 
 // checkArguments rejects a number of layers and a probability out of range.
@@ -104,17 +106,21 @@ func (n *network) splitWeights(begin states) []weights {
 	return list
 }
 
-// checkOperands returns an error for tensors that are not of one dtype and device, and states of other sizes than (layers and directions, sequences, any).
+// checkOperands returns an error for tensors that are not of one dtype and device, and states of other sizes than (layers and directions,
+// sequences, any).
 func (n *network) checkOperands(data *tensor.Tensor, begin states, sequences int64) {
 	n.Check(checkFloating(n.Op, data))
 	for _, t := range append([]*tensor.Tensor{begin.h, begin.c}, n.params...) {
 		if t != nil && (t.DType() != data.DType() || t.Device() != data.Device()) {
-			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", data.DType(), data.Device(), t.DType(), t.Device())
+			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", data.DType(), data.Device(),
+				t.DType(), t.Device())
 		}
 	}
 	for i, t := range []*tensor.Tensor{begin.h, begin.c} {
-		if want := []int64{shape.Times(n.layers, n.countDirections()), sequences}; t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
-			n.Failf("%s must have shape (layers * directions, batch, hidden) with the first sizes %d and %d, but has %v", []string{"hx", "the cells of hx"}[i], want[0], want[1], t.Sizes())
+		if want := []int64{shape.Times(n.layers, n.countDirections()), sequences}; t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2],
+			want)) {
+			n.Failf("%s must have shape (layers * directions, batch, hidden) with the first sizes %d and %d, but has %v", []string{"hx",
+				"the cells of hx"}[i], want[0], want[1], t.Sizes())
 		}
 	}
 }
@@ -206,14 +212,15 @@ func (n *network) releaseAll(list ...*tensor.Tensor) {
 	}
 }
 
-// castWeights returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that, and no transform or
-// gradient needs others.
+// castWeights returns the parameters in dtype d. Weights of states are read in the dtype that they are stored in if the kernels do that,
+// and no transform or gradient needs others.
 func (w weights) castWeights(n *network, d dtype.DType) weights {
 	state := w.state
 	if w.projection != nil || !backend.RoundsProducts(state.DType()) || state.Device().Type != device.CPU || !n.plain {
 		state = castIfGiven(n.Builder, state, d)
 	}
-	return weights{castIfGiven(n.Builder, w.input, d), state, castIfGiven(n.Builder, w.inputBias, d), castIfGiven(n.Builder, w.stateBias, d), castIfGiven(n.Builder, w.projection, d)}
+	return weights{castIfGiven(n.Builder, w.input, d), state, castIfGiven(n.Builder, w.inputBias, d), castIfGiven(n.Builder, w.stateBias,
+		d), castIfGiven(n.Builder, w.projection, d)}
 }
 
 // stateSizes returns the sizes of hidden and of cell states along dimension dim. They are equal if there are no cell states.
@@ -250,7 +257,8 @@ func (n *network) runLayer(data *tensor.Tensor, begin states, w weights, reverse
 	return n.Track(h, nil), states{n.Track(hn, nil), n.Track(cn, nil)}
 }
 
-// projectInputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of the states.
+// projectInputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of
+// the states.
 func (n *network) projectInputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
 	transposed := n.ReorderDims(w.input, 1, 0)
 	if w.inputBias == nil && w.stateBias == nil {
@@ -305,7 +313,8 @@ func (n *network) returnTwo(output *tensor.Tensor, end states) (y, h *tensor.Ten
 }
 
 // Lstm runs layers of long short-term memory.
-func Lstm(c dispatch.Context, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
+func Lstm(c dispatch.Context, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both,
+	batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
 	n := newNetwork(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -313,7 +322,8 @@ func Lstm(c dispatch.Context, input *tensor.Tensor, hx, params []*tensor.Tensor,
 }
 
 // LstmData is Lstm for packed sequences.
-func LstmData(c dispatch.Context, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
+func LstmData(c dispatch.Context, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64,
+	train, both bool) (y, h, cells *tensor.Tensor, err error) {
 	n := newNetwork(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -321,7 +331,8 @@ func LstmData(c dispatch.Context, data, batchSizes *tensor.Tensor, hx, params []
 }
 
 // Gru runs layers of gated recurrent units.
-func Gru(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func Gru(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both,
+	batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := newNetwork(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -329,7 +340,8 @@ func Gru(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, 
 }
 
 // GruData is Gru for packed sequences.
-func GruData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func GruData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64,
+	train, both bool) (y, h *tensor.Tensor, err error) {
 	n := newNetwork(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -337,7 +349,8 @@ func GruData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*
 }
 
 // RnnTanh runs layers whose states are hyperbolic tangents.
-func RnnTanh(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func RnnTanh(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both,
+	batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := newNetwork(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -345,7 +358,8 @@ func RnnTanh(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tens
 }
 
 // RnnTanhData is RnnTanh for packed sequences.
-func RnnTanhData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func RnnTanhData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64,
+	dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := newNetwork(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -353,7 +367,8 @@ func RnnTanhData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params
 }
 
 // RnnRelu applies recurrent layers with relu.
-func RnnRelu(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+func RnnRelu(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both,
+	batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := newNetwork(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -361,7 +376,8 @@ func RnnRelu(c dispatch.Context, input, hx *tensor.Tensor, params []*tensor.Tens
 }
 
 // RnnReluData is RnnRelu for packed sequences.
-func RnnReluData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+func RnnReluData(c dispatch.Context, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64,
+	dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := newNetwork(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close(&err)
 	n.checkArguments()
@@ -373,10 +389,12 @@ func (n *network) runCell(input *tensor.Tensor, begin states, w weights) states 
 	n.Check(checkFloating(n.Op, input))
 	for _, t := range []*tensor.Tensor{begin.h, begin.c, w.input, w.state, w.inputBias, w.stateBias} {
 		if t != nil && (t.DType() != input.DType() || t.Device() != input.Device()) {
-			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", input.DType(), input.Device(), t.DType(), t.Device())
+			n.Failf("all tensors must have the dtype and device of input, %v on %v, but one has %v on %v", input.DType(), input.Device(),
+				t.DType(), t.Device())
 		}
 	}
-	if input.Dim() != 2 || begin.h.Dim() != 2 || begin.c != nil && begin.c.Dim() != 2 || begin.h.Sizes()[0] != input.Sizes()[0] || begin.c != nil && begin.c.Sizes()[0] != input.Sizes()[0] {
+	if input.Dim() != 2 || begin.h.Dim() != 2 || begin.c != nil && begin.c.Dim() != 2 || begin.h.Sizes()[0] != input.Sizes()[0] ||
+		begin.c != nil && begin.c.Sizes()[0] != input.Sizes()[0] {
 		each := [][]int64{begin.h.Sizes()}
 		if begin.c != nil {
 			each = append(each, begin.c.Sizes())
@@ -388,7 +406,8 @@ func (n *network) runCell(input *tensor.Tensor, begin states, w weights) states 
 	n.batches = []int64{input.Sizes()[0]}
 	d := input.DType()
 	wide := d.Compute()
-	_, end := n.runLayer(n.CastTo(input, wide), states{castIfGiven(n.Builder, begin.h, wide), castIfGiven(n.Builder, begin.c, wide)}, w.castWeights(n, wide), false)
+	_, end := n.runLayer(n.CastTo(input, wide), states{castIfGiven(n.Builder, begin.h, wide), castIfGiven(n.Builder, begin.c, wide)},
+		w.castWeights(n, wide), false)
 	end.h = n.CastTo(end.h, d)
 	if begin.c != nil {
 		end.c = n.CastTo(end.c, d)
@@ -397,7 +416,8 @@ func (n *network) runCell(input *tensor.Tensor, begin states, w weights) states 
 }
 
 // LstmCell is a step of long short-term memory.
-func LstmCell(c dispatch.Context, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
+func LstmCell(c dispatch.Context, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias,
+	stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
 	n := &network{Builder: build.New(c, "lstm_cell"), cells: "lstm"}
 	defer n.Close(&err)
 	end := n.runCell(input, n.unpackStates(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
@@ -417,10 +437,12 @@ func GruCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias 
 
 // RnnTanhCell is a step whose state is a hyperbolic tangent.
 func RnnTanhCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	return runOneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+	return runOneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias,
+		stateBias: stateBias})
 }
 
 // RnnReluCell applies one step of a recurrent layer with relu.
 func RnnReluCell(c dispatch.Context, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	return runOneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+	return runOneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias,
+		stateBias: stateBias})
 }

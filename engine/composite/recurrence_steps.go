@@ -14,7 +14,8 @@ type walking struct {
 }
 
 // NnRecurrenceSteps runs the cells of a layer in one direction, one step after another.
-func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
+func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool,
+	cells string) (output, hn, cn *tensor.Tensor, err error) {
 	w := &walking{Builder: build.New(c, "nn_recurrence_steps"), bias: bias, cells: cells}
 	defer w.Close(&err)
 	w.weight = w.ReorderDims(weight, 1, 0)

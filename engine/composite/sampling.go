@@ -53,7 +53,8 @@ func warnMissingAlignCorners(op string, alignCorners ops.Bool) error {
 	return warning.AlignCorners.Of(op, "align_corners defaults to False, unlike in PyTorch before 1.3; pass align_corners explicitly")
 }
 
-func sampleGrid(c dispatch.Context, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+func sampleGrid(c dispatch.Context, op string, n int, self, grid *tensor.Tensor, mode, padding int64,
+	alignCorners bool) (*tensor.Tensor, error) {
 	if d := self.DType(); !d.IsFloatingPoint() {
 		return nil, status.NotImplementedf("%s: not implemented for %v", op, d)
 	}
@@ -78,13 +79,15 @@ func AffineGridGenerator(c dispatch.Context, theta *tensor.Tensor, size []int64,
 	return makeAffineGrid(c, "affine_grid_generator", theta, size, alignCorners, 0)
 }
 
-func makeAffineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (_ *tensor.Tensor, err error) {
+func makeAffineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []int64, alignCorners bool,
+	least int64) (_ *tensor.Tensor, err error) {
 	if !theta.DType().IsFloatingPoint() {
 		return nil, status.Valuef("%s: Expected theta to have floating point type, but got %v", op, theta.DType())
 	}
 	n := int64(len(size)) - 2
 	if n != 2 && n != 3 {
-		return nil, status.NotImplementedf("%s: affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively, but got size %v", op, size)
+		return nil,
+			status.NotImplementedf("%s: affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively, but got size %v", op, size)
 	}
 	if slices.Min(size) < least {
 		return nil, status.Valuef("%s: Expected non-zero, positive output size, but got %v", op, size)
@@ -94,10 +97,12 @@ func makeAffineGrid(c dispatch.Context, op string, theta *tensor.Tensor, size []
 		if theta.Dim() == 3 && slices.Equal(theta.Sizes()[1:], wanted[1:]) {
 			refuse = status.Runtimef // PyTorch multiplies the batches
 		}
-		return nil, refuse("%s: Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v, but got %v", op, n, n, n+1, size, theta.Sizes())
+		return nil, refuse("%s: Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v, but got %v", op, n, n, n+1, size,
+			theta.Sizes())
 	}
 	if least > 0 && alignCorners && slices.Contains(size[2:], 1) {
-		err := warning.AlignCorners.Of(op, "dimensions of size 1 are sampled at their center with align_corners=True. See the documentation of affine_grid for details. Pass align_corners=False")
+		err := warning.AlignCorners.Of(op,
+			"dimensions of size 1 are sampled at their center with align_corners=True. See the documentation of affine_grid for details. Pass align_corners=False")
 		if err != nil {
 			return nil, err
 		}

@@ -26,9 +26,10 @@ var segmentKinds = map[string]struct {
 	"amin": {"amin", dtype.FloatScalar(math.Inf(1))},
 }
 
-// SegmentReduce reduces each segment of data along axis. Each position is assigned the number of its segment, from 1, for a scatter; positions before
-// the first and after the last segment are assigned to two extra segments, which are dropped.
-func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (_ *tensor.Tensor, err error) {
+// SegmentReduce reduces each segment of data along axis. Each position is assigned the number of its segment, from 1, for a scatter;
+// positions before the first and after the last segment are assigned to two extra segments, which are dropped.
+func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64,
+	unsafe bool, initial dtype.Scalar) (_ *tensor.Tensor, err error) {
 	const op = "segment_reduce"
 	kind, known := segmentKinds[reduce]
 	of := lengths
@@ -53,11 +54,14 @@ func SegmentReduce(c dispatch.Context, data *tensor.Tensor, reduce string, lengt
 	}
 	switch {
 	case of.Dim() > data.Dim():
-		return nil, status.Runtimef("%s: lengths or offsets of shape %v have more dimensions than data, of shape %v", op, of.Sizes(), data.Sizes())
+		return nil, status.Runtimef("%s: lengths or offsets of shape %v have more dimensions than data, of shape %v", op, of.Sizes(),
+			data.Sizes())
 	case at != of.Dim()-1:
-		return nil, status.Runtimef("%s: axis must be the last dimension of lengths or offsets, which have shape %v, but is %d", op, of.Sizes(), at)
+		return nil, status.Runtimef("%s: axis must be the last dimension of lengths or offsets, which have shape %v, but is %d", op,
+			of.Sizes(), at)
 	case !slices.Equal(data.Sizes()[:at], of.Sizes()[:at]):
-		return nil, status.Runtimef("%s: lengths or offsets of shape %v must have the same first %d dimensions as data of shape %v", op, of.Sizes(), at, data.Sizes())
+		return nil, status.Runtimef("%s: lengths or offsets of shape %v must have the same first %d dimensions as data of shape %v", op,
+			of.Sizes(), at, data.Sizes())
 	case lengths == nil && of.Sizes()[at] == 0:
 		return nil, status.Runtimef("%s: offsets must have at least one element, the end of the last segment", op)
 	}

@@ -11,7 +11,8 @@ import (
 // readScalar reads a zero-dim tensor that represents a number of a sequence.
 func readScalar(c dispatch.Context, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
 	if t.Dim() != 0 {
-		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s)", op, name, t.Dim())
+		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s)", op,
+			name, t.Dim())
 	}
 	v, err := c.Item(t)
 	if err != nil {
@@ -28,7 +29,8 @@ func readBounds(c dispatch.Context, op string, start, end *tensor.Tensor) (s, e 
 }
 
 // LinspaceTensorTensor is Linspace between numbers that tensors hold.
-func LinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	s, e, err := readBounds(c, "linspace", start, end)
 	if err != nil {
 		return nil, err
@@ -37,7 +39,8 @@ func LinspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, st
 }
 
 // LinspaceTensorScalar is Linspace from a number that a tensor holds.
-func LinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	s, err := readScalar(c, "linspace", "start", start)
 	if err != nil {
 		return nil, err
@@ -46,7 +49,8 @@ func LinspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dty
 }
 
 // LinspaceScalarTensor is Linspace to a number that a tensor holds.
-func LinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType,
+	layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	e, err := readScalar(c, "linspace", "end", end)
 	if err != nil {
 		return nil, err
@@ -55,7 +59,8 @@ func LinspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Sc
 }
 
 // LogspaceTensorTensor is Logspace between numbers that tensors hold.
-func LogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType,
+	layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s, e, err := readBounds(c, "logspace", start, end)
 	if err != nil {
 		return nil, err
@@ -64,7 +69,8 @@ func LogspaceTensorTensor(c dispatch.Context, out, start, end *tensor.Tensor, st
 }
 
 // LogspaceTensorScalar is Logspace from a number that a tensor holds.
-func LogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType,
+	layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s, err := readScalar(c, "logspace", "start", start)
 	if err != nil {
 		return nil, err
@@ -73,7 +79,8 @@ func LogspaceTensorScalar(c dispatch.Context, out, start *tensor.Tensor, end dty
 }
 
 // LogspaceScalarTensor is Logspace to a number that a tensor holds.
-func LogspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func LogspaceScalarTensor(c dispatch.Context, out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64,
+	d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	e, err := readScalar(c, "logspace", "end", end)
 	if err != nil {
 		return nil, err

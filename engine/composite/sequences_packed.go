@@ -72,7 +72,8 @@ func PackPaddedSequence(c dispatch.Context, input, lengths *tensor.Tensor, batch
 }
 
 // PadPackedSequence pads packed sequences.
-func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
+func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar,
+	total int64) (output, lengths *tensor.Tensor, err error) {
 	b := build.New(c, "pad_packed_sequence")
 	defer b.Close(&err)
 	list, rows := readBatchSizes(b, counts, "batch_sizes")
@@ -81,7 +82,8 @@ func PadPackedSequence(c dispatch.Context, data, counts *tensor.Tensor, batchFir
 	case steps == 0 || data.Dim() == 0 || data.Sizes()[0] != rows:
 		b.Failf("data must have sum(batch_sizes) = %d rows, but has sizes %v", rows, data.Sizes())
 	case total >= 0 && total < steps:
-		b.Failf("Expected total_length to be at least the length of the longest sequence in input, %d, but got total_length=%d", steps, total)
+		b.Failf("Expected total_length to be at least the length of the longest sequence in input, %d, but got total_length=%d", steps,
+			total)
 	}
 	steps = max(steps, total)
 	if _, err := shape.Numel(b.Op, append([]int64{steps, list[0]}, data.Sizes()[1:]...)); err != nil {

@@ -13,8 +13,10 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// Stft computes the short-time Fourier transform of one or several signals: the transforms of windows at a distance of hopLength, one in each column.
-func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (_ *tensor.Tensor, err error) {
+// Stft computes the short-time Fourier transform of one or several signals: the transforms of windows at a distance of hopLength, one in
+// each column.
+func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool,
+	padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (_ *tensor.Tensor, err error) {
 	const op = "stft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
 	complexes := self.DType().IsComplex() || window != nil && window.DType().IsComplex()
@@ -38,7 +40,8 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 	case width <= 0 || width > nFft:
 		return nil, status.Runtimef("%s: expected 0 < win_length <= n_fft=%d, but got win_length=%d", op, nFft, width)
 	case window != nil && (window.Dim() != 1 || window.Numel() != width):
-		return nil, status.Runtimef("%s: expected a 1D window tensor of size equal to win_length=%d, but got window with size %v", op, width, window.Sizes())
+		return nil, status.Runtimef("%s: expected a 1D window tensor of size equal to win_length=%d, but got window with size %v", op,
+			width, window.Sizes())
 	case complexes && half:
 		return nil, status.Runtimef("%s: Cannot have onesided output if window or input is complex", op)
 	}
@@ -57,7 +60,8 @@ func Stft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLen
 		return nil, status.Runtimef("%s: expected 0 < n_fft <= %d, the length of the signal, but got n_fft=%d", op, n, nFft)
 	}
 	if window == nil {
-		if err := warning.NoWindow.Of(op, "without a window, frequencies leak into others; pass a window such as hann_window(%d), or ones(%[1]d) for a rectangular window", width); err != nil {
+		if err := warning.NoWindow.Of(op,
+			"without a window, frequencies leak into others; pass a window such as hann_window(%d), or ones(%[1]d) for a rectangular window", width); err != nil {
 			return nil, err
 		}
 	}
@@ -131,24 +135,29 @@ func SignalPad(c dispatch.Context, self *tensor.Tensor, before, after int64, mod
 	case mode == "constant":
 		return build.WriteResult(b, nil, padLastDim(b, self, before, after))
 	case mode == "reflect" && most >= n:
-		return nil, status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
+		return nil,
+			status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "reflect":
-		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))}, int64(last)))
+		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{backwards(piece(1, before)), self, backwards(piece(n-1-after, after))},
+			int64(last)))
 	case mode == "circular" && most > n:
-		return nil, status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", op, before, after, n)
+		return nil, status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", op,
+			before, after, n)
 	case mode == "circular":
 		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{piece(n-before, before), self, piece(0, after)}, int64(last)))
 	case mode == "replicate" && n == 0:
 		return nil, status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", op, self.Sizes())
 	case mode == "replicate":
-		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)}, int64(last)))
+		return build.WriteResult(b, nil, b.Cat([]*tensor.Tensor{repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)},
+			int64(last)))
 	}
 	return nil, status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", op, mode)
 }
 
-// Istft inverts the short-time Fourier transform: the inverse transforms of its columns, times the window, are overlap-added, and divided by the sum
-// of the squared windows. After D. Griffin and J. Lim, Signal estimation from modified short-time Fourier transform (1984).
-func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (_ *tensor.Tensor, err error) {
+// Istft inverts the short-time Fourier transform: the inverse transforms of its columns, times the window, are overlap-added, and divided
+// by the sum of the squared windows. After D. Griffin and J. Lim, Signal estimation from modified short-time Fourier transform (1984).
+func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center,
+	normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (_ *tensor.Tensor, err error) {
 	const op = "istft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
 	if err := checkIstft(self, nFft, hop, width, window, onesided, returnComplex); err != nil {
@@ -158,7 +167,9 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 		return nil, status.Runtimef("%s: expected length >= 0, but got length=%d", op, length)
 	}
 	if window == nil {
-		if err := warning.NoWindow.Of(op, "without a window, the inverse is that of stft without a window; pass the window of stft, or ones(%d) for a rectangular window", width); err != nil {
+		if err := warning.NoWindow.Of(op,
+			"without a window, the inverse is that of stft without a window; pass the window of stft, or ones(%d) for a rectangular window",
+			width); err != nil {
 			return nil, err
 		}
 	}
@@ -202,12 +213,14 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 		sizes := b.Abs(envelope)
 		lowest := b.Amin(sizes, nil, false)
 		if v, known := b.ReadElement(lowest); known && v.Float() < 1e-11 {
-			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where the signal cannot be reconstructed", op, v.Float(), start, start+kept)
+			return nil,
+				status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where the signal cannot be reconstructed", op, v.Float(), start, start+kept)
 		}
 	}
 	signal = b.Div(signal, envelope)
 	if end > whole {
-		b.Check(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros", kept, end-start))
+		b.Check(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the requested length %d; the rest is padded with zeros",
+			kept, end-start))
 		signal = padLastDim(b, signal, 0, end-whole)
 	}
 	return build.WriteResult(b, nil, signal)
@@ -216,11 +229,13 @@ func Istft(c dispatch.Context, self *tensor.Tensor, nFft int64, hopLength, winLe
 func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tensor, onesided ops.Bool, returnComplex bool) error {
 	const op = "istft"
 	if !self.DType().IsComplex() {
-		return status.Typef("%s: requires a complex-valued input tensor matching the output from stft with return_complex=True, got %v", op, self.DType())
+		return status.Typef("%s: requires a complex-valued input tensor matching the output from stft with return_complex=True, got %v", op,
+			self.DType())
 	}
 	n := self.Dim()
 	if n != 2 && n != 3 {
-		return status.Runtimef("%s: expected a tensor of 2 or 3 dimensions, the last of which are frequencies and frames, but got shape %v", op, self.Sizes())
+		return status.Runtimef("%s: expected a tensor of 2 or 3 dimensions, the last of which are frequencies and frames, but got shape %v",
+			op, self.Sizes())
 	}
 	if self.Numel() == 0 {
 		return status.Runtimef("%s: input tensor cannot be empty, got shape %v", op, self.Sizes())
@@ -242,7 +257,8 @@ func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tens
 	case window != nil && (window.Dim() != 1 || window.Numel() != width):
 		return status.Runtimef("%s: Invalid window shape. window has to be 1D and length of `win_length`=%d, but got shape %v", op, width, window.Sizes())
 	case returnComplex && half:
-		return status.Runtimef("%s: Cannot have onesided output if window or input is complex: return_complex=True needs onesided=False", op)
+		return status.Runtimef("%s: Cannot have onesided output if window or input is complex: return_complex=True needs onesided=False",
+			op)
 	case !returnComplex && window != nil && window.DType().IsComplex():
 		return status.Runtimef("%s: Complex windows are incompatible with return_complex=False", op)
 	}

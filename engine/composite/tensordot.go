@@ -13,7 +13,8 @@ import (
 // Tensordot multiplies and sums over the last dims dimensions of self and the first of other.
 func Tensordot(c dispatch.Context, out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
 	if dims < 0 || dims > int64(self.Dim()) || dims > int64(other.Dim()) {
-		return nil, status.Runtimef("tensordot: dims must be between 0 and the operands' numbers of dimensions, %d and %d, but got %d", self.Dim(), other.Dim(), dims)
+		return nil, status.Runtimef("tensordot: dims must be between 0 and the operands' numbers of dimensions, %d and %d, but got %d",
+			self.Dim(), other.Dim(), dims)
 	}
 	from, to := make([]int64, dims), make([]int64, dims)
 	for i := range dims {
@@ -57,7 +58,8 @@ func TensordotDims(c dispatch.Context, out, self, other *tensor.Tensor, dimsSelf
 		case sb == 1:
 			aloneA = append(aloneA, int64(da))
 		default:
-			return nil, status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa, da, sb, db)
+			return nil,
+				status.Runtimef("tensordot: contracted dimensions need to match, but self has size %d in dim %d and other has size %d in dim %d", sa, da, sb, db)
 		}
 	}
 	b := build.New(c, "tensordot")

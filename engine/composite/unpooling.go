@@ -26,7 +26,8 @@ func NnMaxUnpool3d(c dispatch.Context, self, indices *tensor.Tensor, kernel, str
 	return maxUnpool(c, "nn_max_unpool3d", 3, self, indices, kernel, stride, padding, sizes)
 }
 
-func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (_ *tensor.Tensor, err error) {
+func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding,
+	sizes []int64) (_ *tensor.Tensor, err error) {
 	p := pooling{Builder: build.New(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
 	defer p.Close(&err)
 	p.expandArguments()
@@ -44,13 +45,15 @@ func maxUnpool(c dispatch.Context, op string, n int, self, indices *tensor.Tenso
 	for i := range n {
 		span, fits := windowSpan(self.Sizes()[lead+i], p.stride[i], p.kernel[i])
 		if !fits || p.padding[i] > 1<<60 {
-			return nil, status.Runtimef("%s: kernel_size %v, stride %v and padding %v overflow a 64-bit integer", op, p.kernel, p.stride, p.padding)
+			return nil, status.Runtimef("%s: kernel_size %v, stride %v and padding %v overflow a 64-bit integer", op, p.kernel, p.stride,
+				p.padding)
 		}
 		result[i] = span - 2*p.padding[i]
 		if sizes != nil {
 			size := sizes[len(sizes)-n+i]
 			if size <= result[i]-p.stride[i] || size >= result[i]+p.stride[i] {
-				return nil, status.Valuef("%s: output_size %v is invalid: dimension %d must be between %d and %d", op, sizes, i, result[i]-p.stride[i], result[i]+p.stride[i])
+				return nil, status.Valuef("%s: output_size %v is invalid: dimension %d must be between %d and %d", op, sizes, i,
+					result[i]-p.stride[i], result[i]+p.stride[i])
 			}
 			result[i] = size
 		}

@@ -9,7 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// View operators with tensor arguments use only the metadata of these, so that the view of a gradient can be replayed after they are released.
+// View operators with tensor arguments use only the metadata of these, so that the view of a gradient can be replayed after they are
+// released.
 
 // ViewAs is View of the shape of other.
 func ViewAs(c dispatch.Context, self, other *tensor.Tensor) (*tensor.Tensor, error) {
@@ -39,7 +40,8 @@ func NarrowTensor(c dispatch.Context, self *tensor.Tensor, dim int64, start *ten
 func TensorSplitTensor(c dispatch.Context, self, indicesOrSections *tensor.Tensor, dim int64) (_ []*tensor.Tensor, err error) {
 	by := indicesOrSections
 	if by.DType() != dtype.Int64 || by.Dim() > 1 {
-		return nil, status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
+		return nil,
+			status.Runtimef("tensor_split: expected tensor_indices_or_sections to be an int64 tensor of 0 or 1 dimensions, but got %v of shape %v", by.DType(), by.Sizes())
 	}
 	b := build.New(c, "tensor_split")
 	defer b.Close(&err)

@@ -13,7 +13,8 @@ import (
 
 // makeWindow makes a window of length samples from their positions 0, 1, ..., of which the last is n-1. A periodic window leaves out
 // the last sample of one that is longer by one.
-func makeWindow(c dispatch.Context, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device, values func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func makeWindow(c dispatch.Context, op string, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device,
+	values func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	if d == dtype.None {
 		d = dtype.Default()
 	}
@@ -47,38 +48,47 @@ func computeCosine(b *build.Builder, x *tensor.Tensor, f, scale, shift float64) 
 }
 
 // BartlettWindow returns the triangular window 1 - |2i/(n-1) - 1|.
-func BartlettWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return makeWindow(c, "bartlett_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
+func BartlettWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
+	return makeWindow(c, "bartlett_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor,
+		n float64) *tensor.Tensor {
 		return scaleAndShift(b, b.Abs(scaleAndShift(b, x, 2/(n-1), -1)), -1, 1)
 	})
 }
 
 // HannWindow returns the window (1 - cos(2πi/(n-1))) / 2.
-func HannWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func HannWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeCosineWindow(c, "hann_window", length, periodic, 0.5, 0.5, d, layout, dev)
 }
 
 // HammingWindow returns the window alpha - beta cos(2πi/(n-1)).
-func HammingWindow(c dispatch.Context, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func HammingWindow(c dispatch.Context, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeCosineWindow(c, "hamming_window", length, periodic, alpha, beta, d, layout, dev)
 }
 
-func makeCosineWindow(c dispatch.Context, op string, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func makeCosineWindow(c dispatch.Context, op string, length int64, periodic bool, alpha, beta float64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeWindow(c, op, length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
 		return computeCosine(b, x, 2*math.Pi/(n-1), -beta, alpha)
 	})
 }
 
 // BlackmanWindow returns the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
-func BlackmanWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return makeWindow(c, "blackman_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
+func BlackmanWindow(c dispatch.Context, length int64, periodic bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
+	return makeWindow(c, "blackman_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor,
+		n float64) *tensor.Tensor {
 		return b.Add(computeCosine(b, x, 4*math.Pi/(n-1), 0.08, 0), computeCosine(b, x, 2*math.Pi/(n-1), -0.5, 0.42))
 	})
 }
 
 // KaiserWindow returns the window I0(beta sqrt(1 - (2i/(n-1) - 1)²)) / I0(beta).
-func KaiserWindow(c dispatch.Context, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return makeWindow(c, "kaiser_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor, n float64) *tensor.Tensor {
+func KaiserWindow(c dispatch.Context, length int64, periodic bool, beta float64, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
+	return makeWindow(c, "kaiser_window", length, periodic, d, layout, dev, func(b *build.Builder, x *tensor.Tensor,
+		n float64) *tensor.Tensor {
 		return computeKaiser(b, scaleAndShift(b, x, 2/(n-1), -1), beta)
 	})
 }

@@ -12,7 +12,9 @@ import (
 )
 
 // makeSignalWindow returns a window of m samples, computed from their positions.
-func makeSignalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor) (_ *tensor.Tensor, err error) {
+func makeSignalWindow(c dispatch.Context, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device,
+	positions func(width float64) (first, step float64), values func(b *build.Builder,
+		x *tensor.Tensor) *tensor.Tensor) (_ *tensor.Tensor, err error) {
 	op := "signal.windows." + name
 	if d == dtype.None {
 		d = dtype.Default()
@@ -38,23 +40,30 @@ func makeSignalWindow(c dispatch.Context, name string, m int64, sym bool, d dtyp
 }
 
 // SignalWindowsBartlett returns the triangular window 1 - |x|, x going from -1 to 1.
-func SignalWindowsBartlett(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return makeSignalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
-		return scaleAndShift(b, b.Abs(x), -1, 1)
-	})
+func SignalWindowsBartlett(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
+	return makeSignalWindow(c, "bartlett", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width },
+		func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+			return scaleAndShift(b, b.Abs(x), -1, 1)
+		})
 }
 
 // SignalWindowsCosine returns half a period of a sine.
-func SignalWindowsCosine(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsCosine(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	half := func(width float64) (first, step float64) {
 		step = math.Pi / (width + 1)
 		return step / 2, step
 	}
-	return makeSignalWindow(c, "cosine", m, sym, d, layout, dev, half, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor { return b.Sin(x) })
+	return makeSignalWindow(c, "cosine", m, sym, d, layout, dev, half, func(b *build.Builder,
+		x *tensor.Tensor) *tensor.Tensor {
+		return b.Sin(x)
+	})
 }
 
 // SignalWindowsExponential is exp(-|i - center| / tau), center being the middle by default.
-func SignalWindowsExponential(c dispatch.Context, m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsExponential(c dispatch.Context, m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	const name = "exponential"
 	switch {
 	case !(tau > 0):
@@ -75,7 +84,8 @@ func SignalWindowsExponential(c dispatch.Context, m int64, center *float64, tau 
 }
 
 // SignalWindowsGaussian is exp(-(x / std)² / 2), x being the distance from the middle.
-func SignalWindowsGaussian(c dispatch.Context, m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsGaussian(c dispatch.Context, m int64, std float64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if !(std > 0) {
 		return nil, status.Valuef("signal.windows.gaussian: Standard deviation must be positive, got: %v instead", std)
 	}
@@ -89,36 +99,42 @@ func SignalWindowsGaussian(c dispatch.Context, m int64, std float64, sym bool, d
 }
 
 // SignalWindowsKaiser is I0(sqrt(beta² - x²)) / I0(beta), x going from -beta to beta.
-func SignalWindowsKaiser(c dispatch.Context, m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsKaiser(c dispatch.Context, m int64, beta float64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if !(beta >= 0) {
 		return nil, status.Valuef("signal.windows.kaiser: beta must be non-negative, got: %v instead", beta)
 	}
-	return makeSignalWindow(c, "kaiser", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
-		return computeKaiser(b, x, beta)
-	})
+	return makeSignalWindow(c, "kaiser", m, sym, d, layout, dev, func(width float64) (first, step float64) { return -1, 2 / width },
+		func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+			return computeKaiser(b, x, beta)
+		})
 }
 
 // makeCosineSum returns a sum of cosines, of which number i has i periods in the window, with weights of alternating signs.
-func makeCosineSum(c dispatch.Context, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return makeSignalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width }, func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
-		total := scaleAndShift(b, x, 0, weights[0])
-		for i, w := range weights[1:] {
-			if i%2 == 0 {
-				w = -w
+func makeCosineSum(c dispatch.Context, name string, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
+	return makeSignalWindow(c, name, m, sym, d, layout, dev, func(width float64) (first, step float64) { return 0, 2 * math.Pi / width },
+		func(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
+			total := scaleAndShift(b, x, 0, weights[0])
+			for i, w := range weights[1:] {
+				if i%2 == 0 {
+					w = -w
+				}
+				total = b.Add(total, computeCosine(b, x, float64(i+1), w, 0))
 			}
-			total = b.Add(total, computeCosine(b, x, float64(i+1), w, 0))
-		}
-		return total
-	})
+			return total
+		})
 }
 
 // SignalWindowsBlackman returns a sum of three cosines.
-func SignalWindowsBlackman(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsBlackman(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeCosineSum(c, "blackman", m, []float64{0.42, 0.5, 0.08}, sym, d, layout, dev)
 }
 
 // SignalWindowsGeneralCosine returns a sum of cosines with the weights that are given.
-func SignalWindowsGeneralCosine(c dispatch.Context, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsGeneralCosine(c dispatch.Context, m int64, weights []float64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	if len(weights) == 0 {
 		return nil, status.Valuef("signal.windows.general_cosine: Coefficients cannot be empty")
 	}
@@ -126,22 +142,26 @@ func SignalWindowsGeneralCosine(c dispatch.Context, m int64, weights []float64, 
 }
 
 // SignalWindowsGeneralHamming returns alpha - (1 - alpha) cos(2πx), x going from 0 to 1.
-func SignalWindowsGeneralHamming(c dispatch.Context, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsGeneralHamming(c dispatch.Context, m int64, alpha float64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeCosineSum(c, "general_hamming", m, []float64{alpha, 1 - alpha}, sym, d, layout, dev)
 }
 
 // SignalWindowsHamming is 0.54 - 0.46 cos(2πx), x going from 0 to 1.
-func SignalWindowsHamming(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsHamming(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeCosineSum(c, "hamming", m, []float64{0.54, 0.46}, sym, d, layout, dev)
 }
 
 // SignalWindowsHann is (1 - cos(2πx)) / 2, x going from 0 to 1.
-func SignalWindowsHann(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+func SignalWindowsHann(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeCosineSum(c, "hann", m, []float64{0.5, 0.5}, sym, d, layout, dev)
 }
 
-// SignalWindowsNuttall returns a sum of four cosines with continuous first derivatives at its ends. After A. H. Nuttall, Some windows with very good
-// sidelobe behavior (1981).
-func SignalWindowsNuttall(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+// SignalWindowsNuttall returns a sum of four cosines with continuous first derivatives at its ends. After A. H. Nuttall, Some windows with
+// very good sidelobe behavior (1981).
+func SignalWindowsNuttall(c dispatch.Context, m int64, sym bool, d dtype.DType, layout tensor.Layout,
+	dev device.Device) (*tensor.Tensor, error) {
 	return makeCosineSum(c, "nuttall", m, []float64{0.3635819, 0.4891775, 0.1365995, 0.0106411}, sym, d, layout, dev)
 }
