@@ -52,13 +52,13 @@ import (
 )
 
 func init() {
-	autograd.Serve(program{})
-	tensor.Holding = holding
-	warning.Serve(program{})
+	autograd.Serve(hostProgram{})
+	tensor.Holding = tensorsHolding
+	warning.Serve(hostProgram{})
 }
 
-// holding returns the tensors of handles over a storage, which are pinned, and those of transforms, which may represent such.
-func holding(memory *storage.Storage) (found []*tensor.Tensor) {
+// tensorsHolding returns the tensors of handles over a storage, which are pinned, and those of transforms, which may contain such tensors.
+func tensorsHolding(memory *storage.Storage) (found []*tensor.Tensor) {
 	slots.Lock()
 	defer slots.Unlock()
 	for i := range slots.made {
@@ -67,54 +67,54 @@ func holding(memory *storage.Storage) (found []*tensor.Tensor) {
 		if t == nil || t.Storage() != memory && t.Keys()&tensor.Transformed == 0 || C.lt_pin(handleOf(s.c)) == nil || s.tensor != t {
 			continue // the slot may have become another tensor's until it was pinned
 		}
-		s.freeEagerly(true)
+		s.setImmediate(true)
 		found = append(found, t)
 	}
 	return found
 }
 
-// program is the program that calls the library, and whose functions the library calls back on the same thread.
-type program struct{}
+// hostProgram is the program that calls the library, and whose functions the library calls back on the same thread.
+type hostProgram struct{}
 
-// handles are handles in C's memory: given ones, which are freed after the callback, and slots for those that the callback creates.
-type handles struct {
+// handleArray holds handles in C's memory: given ones, which are freed after the callback, and slots for those that the callback creates.
+type handleArray struct {
 	array unsafe.Pointer
 	given int
 	made  int
 }
 
-// all returns the handles as numbers: the callback may have stored arbitrary values.
-func (h handles) all() []uintptr { return unsafe.Slice((*uintptr)(h.array), h.given+h.made) }
+// numbers returns the handles as numbers: the callback may have stored arbitrary values.
+func (h handleArray) numbers() []uintptr { return unsafe.Slice((*uintptr)(h.array), h.given+h.made) }
 
-func (h handles) results() unsafe.Pointer { return unsafe.Add(h.array, 8*h.given) }
+func (h handleArray) results() unsafe.Pointer { return unsafe.Add(h.array, 8*h.given) }
 
-func newHandles(thread *C.lt_thread, given []*tensor.Tensor, made int) (handles, error) {
-	h := handles{C.calloc(C.size_t(len(given)+made+1), 8), len(given), made}
+func newHandles(thread *C.lt_thread, given []*tensor.Tensor, made int) (handleArray, error) {
+	h := handleArray{C.calloc(C.size_t(len(given)+made+1), 8), len(given), made}
 	for i, t := range given {
 		if t == nil {
 			continue
 		}
 		s, err := newTensor(thread, t.Alias())
 		if err != nil {
-			h.free()
+			h.freeAll()
 			return h, err
 		}
-		h.all()[i] = uintptr(handleOf(s))
+		h.numbers()[i] = uintptr(handleOf(s))
 	}
 	return h, nil
 }
 
-func (h handles) free() {
-	for _, handle := range h.all() {
+func (h handleArray) freeAll() {
+	for _, handle := range h.numbers() {
 		C.lt_drop(C.uintptr_t(handle))
 	}
 	C.free(h.array)
 }
 
-// call runs a callback, with the grad mode of c, and returns its results.
-func call(c dispatch.Context, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
+// runCallback runs a callback, with the grad mode of c, and returns its results.
+func runCallback(c dispatch.Context, given []*tensor.Tensor, made int, f func(h handleArray) C.int32_t) ([]*tensor.Tensor, error) {
 	if !C.lt_has_room() {
-		return nil, tooDeep()
+		return nil, nestingError()
 	}
 	thread := C.lt_caller()
 	h, err := newHandles(thread, given, made)
@@ -122,8 +122,8 @@ func call(c dispatch.Context, given []*tensor.Tensor, made int, f func(h handles
 		return nil, err
 	}
 	defer func() {
-		h.free()
-		empty(thread, C.lt_take_freed()) // no other thread then sees the objects that the callback released
+		h.freeAll()
+		emptySlots(thread, C.lt_take_freed()) // no other thread then sees the objects that the callback released
 	}()
 	before, recording := thread.modes, c.Recording() // c may read the modes of the thread
 	thread.modes.grad = 0
@@ -136,10 +136,10 @@ func call(c dispatch.Context, given []*tensor.Tensor, made int, f func(h handles
 	code := f(h)
 	thread.modes = before
 	if code != C.TENSOR_OK {
-		return nil, reason(code)
+		return nil, callbackError(code)
 	}
 	results := make([]*tensor.Tensor, made)
-	for i, handle := range h.all()[h.given:] {
+	for i, handle := range h.numbers()[h.given:] {
 		if handle == 0 {
 			continue
 		}
@@ -150,17 +150,17 @@ func call(c dispatch.Context, given []*tensor.Tensor, made int, f func(h handles
 			}
 			return nil, status.Typef("a callback returned a value that is not a live tensor: result %d, %#x", i, handle)
 		}
-		results[i] = of(s).tensor.Alias()
+		results[i] = slotFor(s).tensor.Alias()
 	}
 	return results, nil
 }
 
-func tooDeep() error {
+func nestingError() error {
 	return status.Runtimef("callbacks are nested too deeply for the stack of the thread")
 }
 
-// reason returns the error of a function of the program's that has failed.
-func reason(code C.int32_t) error {
+// callbackError returns the error of a callback that has failed.
+func callbackError(code C.int32_t) error {
 	text := C.GoString(C.tensor_last_error())
 	if code < 0 || code > C.TENSOR_ERROR_CANCELLED {
 		return status.Runtimef("a callback returned %d, which is not a tensor_status", code)
@@ -171,23 +171,23 @@ func reason(code C.int32_t) error {
 	return &status.Error{Code: status.Code(code), Msg: text}
 }
 
-func (program) Call(c dispatch.Context, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
-	return call(c, given, made, func(h handles) C.int32_t {
+func (hostProgram) Call(c dispatch.Context, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error) {
+	return runCallback(c, given, made, func(h handleArray) C.int32_t {
 		return C.lt_call(C.uintptr_t(function), C.uintptr_t(context), h.array, C.int64_t(h.given), h.results(), C.int64_t(h.made))
 	})
 }
 
-func (program) Pack(c dispatch.Context, function, context uintptr, t *tensor.Tensor) (packed uintptr, err error) {
+func (hostProgram) Pack(c dispatch.Context, function, context uintptr, t *tensor.Tensor) (packed uintptr, err error) {
 	cell := (*C.uintptr_t)(C.calloc(1, 8))
 	defer C.free(unsafe.Pointer(cell))
-	_, err = call(c, []*tensor.Tensor{t}, 0, func(h handles) C.int32_t {
+	_, err = runCallback(c, []*tensor.Tensor{t}, 0, func(h handleArray) C.int32_t {
 		return C.lt_pack(C.uintptr_t(function), C.uintptr_t(context), h.array, cell)
 	})
 	return uintptr(*cell), err
 }
 
-func (program) Unpack(c dispatch.Context, function, context, packed uintptr) (*tensor.Tensor, error) {
-	made, err := call(c, nil, 1, func(h handles) C.int32_t {
+func (hostProgram) Unpack(c dispatch.Context, function, context, packed uintptr) (*tensor.Tensor, error) {
+	made, err := runCallback(c, nil, 1, func(h handleArray) C.int32_t {
 		return C.lt_unpack(C.uintptr_t(function), C.uintptr_t(context), C.uintptr_t(packed), h.results())
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func (program) Unpack(c dispatch.Context, function, context, packed uintptr) (*t
 	return made[0], nil
 }
 
-func (program) Watch(function, context uintptr, n tensor.Node, failed bool) {
+func (hostProgram) Watch(function, context uintptr, n tensor.Node, failed bool) {
 	s, err := newNode(C.lt_caller(), n)
 	if err != nil {
 		return
@@ -206,12 +206,12 @@ func (program) Watch(function, context uintptr, n tensor.Node, failed bool) {
 	C.tensor_node_free((*C.tensor_node_t)(handle))
 }
 
-func (program) Listens() bool { return bool(C.lt_listens()) }
+func (hostProgram) Listens() bool { return bool(C.lt_listens()) }
 
 // Warn hands the program a warning, in whose calls the modes of the thread count, and those that it sets end with it.
-func (program) Warn(kind, text string) error {
+func (hostProgram) Warn(kind, text string) error {
 	if !C.lt_has_room() {
-		return tooDeep()
+		return nestingError()
 	}
 	thread := C.lt_caller()
 	before := thread.modes
@@ -223,11 +223,11 @@ func (program) Warn(kind, text string) error {
 	C.free(unsafe.Pointer(message))
 	thread.modes = before
 	if code != C.TENSOR_OK {
-		return reason(code)
+		return callbackError(code)
 	}
 	return nil
 }
 
-func (program) Delete(deleter, context uintptr) {
+func (hostProgram) Delete(deleter, context uintptr) {
 	C.lt_delete(C.uintptr_t(deleter), C.uintptr_t(context))
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/libtensor/libtensor/engine/storage"
 )
 
-func init() { ops.Census = census }
+func init() { ops.Census = countMemory }
 
-// census adds up the memory of the live handles by dtype.
-func census() map[dtype.DType]ops.Usage {
+// countMemory adds up the memory of the live handles by dtype.
+func countMemory() map[dtype.DType]ops.Usage {
 	type viewed struct {
 		storage *storage.Storage
 		dtype   dtype.DType

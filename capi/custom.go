@@ -16,16 +16,16 @@ import (
 func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
 	defer func() {
 		if v := recover(); v != nil {
-			code = fail(c, panicked(v))
+			code = reportError(c, panicError(v))
 		}
 	}()
-	empty(c.thread, c.freed)
+	emptySlots(c.thread, c.freed)
 	f := frame{c: c}
-	x := customCall{at[*C.lt_custom_call](f.value(1))}
+	x := customCall{readAs[*C.lt_custom_call](f.value(1))}
 	made, err := f.context().CallCustom(f.tensors(0), x)
 	for i := range f.tensors(0) {
 		if x.Writes(i) {
-			rewrite(slotOf(unsafe.Slice((*unsafe.Pointer)(f.list(0).data), i+1)[i]))
+			refreshSlot(slotOf(unsafe.Slice((*unsafe.Pointer)(f.list(0).data), i+1)[i]))
 		}
 	}
 	if err == nil && c.thread.cancelled && c.thread.calls == 1 {
@@ -38,7 +38,7 @@ func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
 		err = f.setList(nil, made)
 	}
 	if err != nil {
-		return fail(c, err)
+		return reportError(c, err)
 	}
 	return C.TENSOR_OK
 }
@@ -49,13 +49,13 @@ func lt_enter_custom(c *C.lt_frame) (code C.int32_t) {
 func lt_enter_range(c *C.lt_frame) (code C.int32_t) {
 	defer func() {
 		if v := recover(); v != nil {
-			code = fail(c, panicked(v))
+			code = reportError(c, panicError(v))
 		}
 	}()
-	empty(c.thread, c.freed)
+	emptySlots(c.thread, c.freed)
 	f := frame{c: c}
 	if err := forEachRange(f.int(0), f.int(1), f.pointer(2), f.pointer(3)); err != nil {
-		return fail(c, err)
+		return reportError(c, err)
 	}
 	return C.TENSOR_OK
 }

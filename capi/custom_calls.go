@@ -98,7 +98,7 @@ func callCustom(c dispatch.Context, given []*tensor.Tensor, m *C.lt_made, f func
 	thread := C.lt_calling_thread()
 	level := thread.modes.level
 	thread.modes.level = C.uint32_t(c.LevelNumber())
-	_, err := call(c, given, 0, func(h handles) C.int32_t { return f((*C.uintptr_t)(h.array)) })
+	_, err := runCallback(c, given, 0, func(h handleArray) C.int32_t { return f((*C.uintptr_t)(h.array)) })
 	thread.modes.level = level
 	defer C.free(unsafe.Pointer(m.handles))
 	if err != nil {
@@ -114,7 +114,7 @@ func callCustom(c dispatch.Context, given []*tensor.Tensor, m *C.lt_made, f func
 			err = status.Typef("a function of a custom operator returned a tensor that another thread freed")
 			continue
 		}
-		made[i] = of(s).tensor.Alias()
+		made[i] = slotFor(s).tensor.Alias()
 		C.lt_free_handle(handle)
 	}
 	if err != nil {
@@ -168,7 +168,7 @@ func forEachRange(n, grain int64, function, context uintptr) error {
 		if code == C.TENSOR_OK {
 			return
 		}
-		err := reason(code)
+		err := callbackError(code)
 		failed.Store(true)
 		lock.Lock()
 		defer lock.Unlock()

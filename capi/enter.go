@@ -28,15 +28,15 @@ func main() {}
 func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	defer func() {
 		if v := recover(); v != nil {
-			code = fail(c, panicked(v))
+			code = reportError(c, panicError(v))
 		}
 	}()
-	empty(c.thread, c.freed)
+	emptySlots(c.thread, c.freed)
 	f := frame{c: c}
 	if c.number != 0 {
 		t, err := tensor.WrappedNumber(f.scalar(int(c.number) - 1))
 		if err != nil {
-			return fail(c, err)
+			return reportError(c, err)
 		}
 		defer t.Recycle()
 		f.number = t
@@ -51,7 +51,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 		err = dropResults(c)
 	}
 	if err != nil {
-		return fail(c, err)
+		return reportError(c, err)
 	}
 	return C.TENSOR_OK
 }
@@ -96,7 +96,7 @@ func (f frame) runOut() (err error) {
 	for i := range saved {
 		if s := f.c.out[i]; s != nil {
 			saved[i] = new(tensor.Saved)
-			saved[i].Save(f.usable(of(s)))
+			saved[i].Save(f.readyTensor(slotFor(s)))
 		}
 	}
 	done := false
@@ -118,10 +118,10 @@ func (f frame) runOut() (err error) {
 // lt_empty empties freed slots without waiting for the next call.
 //
 //export lt_empty
-func lt_empty(thread *C.lt_thread, freed *C.lt_slot) { empty(thread, freed) }
+func lt_empty(thread *C.lt_thread, freed *C.lt_slot) { emptySlots(thread, freed) }
 
-// panicked returns the error of a call that ended in a panic: an intended error, or a defect of the library.
-func panicked(v any) error {
+// panicError returns the error of a call that ended in a panic: an intended error, or a defect of the library.
+func panicError(v any) error {
 	var here [32]uintptr
 	stack := here[:runtime.Callers(1, here[:])]
 	if p, ok := v.(*parallel.Panic); ok {
@@ -130,11 +130,11 @@ func panicked(v any) error {
 	if refusal, ok := v.(*status.Error); ok {
 		return refusal
 	}
-	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this and where it came from: %s", v, trace(stack))}
+	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this and where it came from: %s", v, formatStack(stack))}
 }
 
-// trace names the innermost functions of the library in a stack, the one that panicked first.
-func trace(stack []uintptr) string {
+// formatStack names the innermost functions of the library in a stack, the one that panicked first.
+func formatStack(stack []uintptr) string {
 	const module, most = "github.com/libtensor/libtensor/", 8
 	var names []string
 	panicked := false
@@ -151,8 +151,9 @@ func trace(stack []uintptr) string {
 	return strings.Join(names, " < ")
 }
 
-// fail reports the error of a call under the name of the operator that was called, unless errors keep the names of the inner operators.
-func fail(c *C.lt_frame, err error) C.int32_t {
+// reportError reports the error of a call under the name of the operator that was called, unless errors keep the names of the inner
+// operators.
+func reportError(c *C.lt_frame, err error) C.int32_t {
 	if !c.runs {
 		err = status.In(C.GoString(c.name), err)
 	}

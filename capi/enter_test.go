@@ -19,7 +19,7 @@ func TestPanicsBecomeErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var e *status.Error
-			require.ErrorAs(t, panicked(value), &e)
+			require.ErrorAs(t, panicError(value), &e)
 			assert.Equal(t, status.Internal, e.Code)
 			assert.Contains(t, e.Msg, "internal error: index out of range")
 		})
@@ -35,7 +35,7 @@ func TestPanicsReportTheirOrigin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				assert.Regexp(t, `index out of range .*: capi\.TestPanicsReportTheirOrigin\.func\S*:\d+`, panicked(recover()).Error())
+				assert.Regexp(t, `index out of range .*: capi\.TestPanicsReportTheirOrigin\.func\S*:\d+`, panicError(recover()).Error())
 			}()
 			run()
 		})

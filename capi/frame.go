@@ -30,33 +30,36 @@ func (f frame) value(i int) *C.lt_value {
 	return (*C.lt_value)(unsafe.Add(unsafe.Pointer(f.c.args), uintptr(i)*C.sizeof_lt_value))
 }
 
-func at[T any](v *C.lt_value) T { return *(*T)(unsafe.Pointer(v)) }
+// readAs returns the value of an argument as a T.
+func readAs[T any](v *C.lt_value) T { return *(*T)(unsafe.Pointer(v)) }
 
-// usable returns the tensor of a slot, if it is ready.
-func (f frame) usable(s *slot) *tensor.Tensor {
+// readyTensor returns the tensor of a slot. It panics with an error if another thread is changing the tensor, or its storage is too small.
+func (f frame) readyTensor(s *slot) *tensor.Tensor {
 	if !s.tensor.Ready() {
-		f.refuse(s.tensor)
+		f.rejectTensor(s.tensor)
 	}
 	return s.tensor
 }
 
-// reject ends the call: another thread is changing the tensor at this moment, or its storage is too small.
-func (f frame) refuse(t *tensor.Tensor) { panic(t.Unready(C.GoString(f.c.name))) }
+// rejectTensor ends the call: another thread is changing the tensor at this moment, or its storage is too small.
+func (f frame) rejectTensor(t *tensor.Tensor) { panic(t.Unready(C.GoString(f.c.name))) }
 
-func (f frame) tensor(i int) *tensor.Tensor { return f.usable(of(at[*C.lt_slot](f.value(i)))) }
+func (f frame) tensor(i int) *tensor.Tensor {
+	return f.readyTensor(slotFor(readAs[*C.lt_slot](f.value(i))))
+}
 
 // unbacked is tensor for operators on the storage, which may have become too small for the tensor.
 func (f frame) unbacked(i int) *tensor.Tensor {
-	s := of(at[*C.lt_slot](f.value(i)))
+	s := slotFor(readAs[*C.lt_slot](f.value(i)))
 	if s.tensor.Busy() {
-		f.refuse(s.tensor)
+		f.rejectTensor(s.tensor)
 	}
 	return s.tensor
 }
 
 func (f frame) tensorOptional(i int) *tensor.Tensor {
-	if s := at[*C.lt_slot](f.value(i)); s != nil {
-		return f.usable(of(s))
+	if s := readAs[*C.lt_slot](f.value(i)); s != nil {
+		return f.readyTensor(slotFor(s))
 	}
 	return nil
 }
@@ -69,20 +72,20 @@ func (f frame) operand(i int) *tensor.Tensor {
 	return f.tensor(i)
 }
 
-func (f frame) refresh(i int) { rewrite(of(at[*C.lt_slot](f.value(i)))) }
+func (f frame) refresh(i int) { refreshSlot(slotFor(readAs[*C.lt_slot](f.value(i)))) }
 
-// rewrite refreshes the metadata of a tensor that was written to, which may have another storage or autograd metadata now.
-func rewrite(s *slot) {
-	describe(s)
-	s.freeEagerly(freesEagerly(s.tensor))
+// refreshSlot refreshes the metadata of a tensor that was written to, which may have another storage or autograd metadata now.
+func refreshSlot(s *slot) {
+	copyMetadata(s)
+	s.setImmediate(freesEagerly(s.tensor))
 }
 
 // freeEagerly marks the tensors in use that now have autograd metadata: freeing their handles releases them at once.
 func (f frame) freeEagerly() {
 	thread := f.c.thread
 	for _, c := range unsafe.Slice((**C.lt_slot)(unsafe.Pointer(thread.pins)), thread.used) {
-		if s := of(c); s.tensor != nil && s.tensor.History() != nil {
-			s.freeEagerly(true)
+		if s := slotFor(c); s.tensor != nil && s.tensor.History() != nil {
+			s.setImmediate(true)
 		}
 	}
 }
@@ -95,13 +98,13 @@ type list struct {
 // list returns a list in the caller's memory. That of an empty one is not looked at: its address may be any number.
 func (f frame) list(i int) list {
 	v := f.value(i)
-	if l := at[struct {
+	if l := readAs[struct {
 		data   uintptr
 		length int64
 	}](v); l.length == 0 && l.data != 0 {
 		return list{unsafe.Pointer(v), 0}
 	}
-	return at[list](v)
+	return readAs[list](v)
 }
 
 func (f frame) tensors(i int) []*tensor.Tensor {
@@ -109,14 +112,14 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 	out := make([]*tensor.Tensor, l.length)
 	for k, h := range unsafe.Slice((*unsafe.Pointer)(l.data), l.length) {
 		if h != nil {
-			out[k] = f.usable(slotOf(h))
+			out[k] = f.readyTensor(slotOf(h))
 		}
 	}
 	return out
 }
 
 func (f frame) storage(i int) *storage.Storage {
-	s := of(at[*C.lt_slot](f.value(i))).storage
+	s := slotFor(readAs[*C.lt_slot](f.value(i))).storage
 	if s == nil {
 		panic(status.Forkedf("%s: the storage was created before fork() on a device other than the CPU, and a forked child does not inherit its memory; copy it to the CPU before the fork", C.GoString(f.c.name)))
 	}
@@ -127,15 +130,17 @@ func (f frame) storage(i int) *storage.Storage {
 }
 
 func (f frame) generatorOptional(i int) *random.Generator {
-	if s := at[*C.lt_slot](f.value(i)); s != nil {
-		return of(s).generator()
+	if s := readAs[*C.lt_slot](f.value(i)); s != nil {
+		return slotFor(s).generator()
 	}
 	return nil
 }
 
-func (f frame) generator(i int) *random.Generator { return of(at[*C.lt_slot](f.value(i))).generator() }
+func (f frame) generator(i int) *random.Generator {
+	return slotFor(readAs[*C.lt_slot](f.value(i))).generator()
+}
 
-func (f frame) node(i int) tensor.Node { return of(at[*C.lt_slot](f.value(i))).node() }
+func (f frame) node(i int) tensor.Node { return slotFor(readAs[*C.lt_slot](f.value(i))).node() }
 
 func (f frame) scalar(i int) dtype.Scalar { return readScalar(unsafe.Pointer(f.value(i))) }
 
@@ -158,17 +163,17 @@ func readScalar(p unsafe.Pointer) dtype.Scalar {
 	return s
 }
 
-func (f frame) int(i int) int64 { return at[int64](f.value(i)) }
+func (f frame) int(i int) int64 { return readAs[int64](f.value(i)) }
 
-func (f frame) intOptional(i int) ops.Int { return ops.Int(at[int64](f.value(i))) }
+func (f frame) intOptional(i int) ops.Int { return ops.Int(readAs[int64](f.value(i))) }
 
-func (f frame) bool(i int) bool { return at[int64](f.value(i)) != 0 }
+func (f frame) bool(i int) bool { return readAs[int64](f.value(i)) != 0 }
 
-func (f frame) boolOptional(i int) ops.Bool { return ops.Bool(at[int64](f.value(i))) }
+func (f frame) boolOptional(i int) ops.Bool { return ops.Bool(readAs[int64](f.value(i))) }
 
-func (f frame) float(i int) float64 { return at[float64](f.value(i)) }
+func (f frame) float(i int) float64 { return readAs[float64](f.value(i)) }
 
-func (f frame) floatOptional(i int) *float64 { return at[*float64](f.value(i)) }
+func (f frame) floatOptional(i int) *float64 { return readAs[*float64](f.value(i)) }
 
 // ints views the caller's memory: engine functions copy what they keep. A missing list is nil, an empty one is not.
 func (f frame) ints(i int) []int64 {
@@ -196,7 +201,7 @@ func (f frame) scalars(i int) []dtype.Scalar {
 	return out
 }
 
-func (f frame) str(i int) string { return C.GoString(at[*C.char](f.value(i))) }
+func (f frame) str(i int) string { return C.GoString(readAs[*C.char](f.value(i))) }
 
 // strs copies a list of strings. An absent list is nil, an empty one is not.
 func (f frame) strs(i int) []string {
@@ -212,23 +217,23 @@ func (f frame) strs(i int) []string {
 }
 
 func (f frame) strOptional(i int) string {
-	if p := at[*C.char](f.value(i)); p != nil {
+	if p := readAs[*C.char](f.value(i)); p != nil {
 		return C.GoString(p)
 	}
 	return ""
 }
 
 // pointer returns an address from the caller, which may be any number: Go must not treat it as a Go pointer.
-func (f frame) pointer(i int) uintptr { return at[uintptr](f.value(i)) }
+func (f frame) pointer(i int) uintptr { return readAs[uintptr](f.value(i)) }
 
-func (f frame) dtype(i int) dtype.DType { return dtype.DType(at[int64](f.value(i))) }
+func (f frame) dtype(i int) dtype.DType { return dtype.DType(readAs[int64](f.value(i))) }
 
-func (f frame) layout(i int) tensor.Layout { return tensor.Layout(at[int64](f.value(i))) }
+func (f frame) layout(i int) tensor.Layout { return tensor.Layout(readAs[int64](f.value(i))) }
 
-func (f frame) format(i int) shape.MemoryFormat { return shape.MemoryFormat(at[int64](f.value(i))) }
+func (f frame) format(i int) shape.MemoryFormat { return shape.MemoryFormat(readAs[int64](f.value(i))) }
 
 func (f frame) device(i int) device.Device {
-	d := at[C.tensor_device](f.value(i))
+	d := readAs[C.tensor_device](f.value(i))
 	return device.Device{Type: device.Type(d._type), Index: int16(d.index)}
 }
 
@@ -238,7 +243,7 @@ func (f frame) index(i int) []ops.IndexItem {
 	for k, item := range unsafe.Slice((*C.tensor_index)(l.data), l.length) {
 		out[k] = ops.IndexItem{Kind: ops.IndexKind(item.kind), Start: int64(item.start), Stop: int64(item.stop), Step: int64(item.step)}
 		if item.kind == C.TENSOR_INDEX_TENSOR {
-			out[k].Tensor = f.usable(slotOf(unsafe.Pointer(item.tensor)))
+			out[k].Tensor = f.readyTensor(slotOf(unsafe.Pointer(item.tensor)))
 		}
 	}
 	return out
@@ -250,13 +255,13 @@ func (f frame) out(i int) *tensor.Tensor {
 	case C.LT_INPLACE:
 		return f.tensor(0)
 	case C.LT_OUT:
-		return of(f.c.out[i]).tensor
+		return slotFor(f.c.out[i]).tensor
 	}
 	return nil
 }
 
-// setTensors returns results to the caller, or refreshes the metadata of those that were written in place. If a handle cannot be created, none is
-// returned.
+// setTensors returns results to the caller, or refreshes the metadata of those that were written in place. If a handle cannot be created,
+// none is returned.
 func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 	if err != nil {
 		return err
@@ -264,9 +269,9 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 	for i, t := range results {
 		switch f.c.mode {
 		case C.LT_INPLACE:
-			rewrite(of(at[*C.lt_slot](f.value(0))))
+			refreshSlot(slotFor(readAs[*C.lt_slot](f.value(0))))
 		case C.LT_OUT:
-			rewrite(of(f.c.out[i]))
+			refreshSlot(slotFor(f.c.out[i]))
 		default:
 			err = f.setTensorAt(i, err, t)
 		}
@@ -337,7 +342,7 @@ func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
 // freeMixed frees the handles of results that were returned.
 func (f frame) freeMixed(results []any) {
 	for i, r := range results {
-		l := at[list]((*C.lt_value)(f.result(i)))
+		l := readAs[list]((*C.lt_value)(f.result(i)))
 		switch r.(type) {
 		case *tensor.Tensor:
 			C.tensor_free((*C.tensor_t)(l.data))
@@ -360,8 +365,9 @@ func (f frame) setText(i int, err error, text string) error {
 	return nil
 }
 
-// pointers allocates C memory for n pointers. It is zeroed: when a pointer is written during garbage collection, Go inspects the old value.
-func pointers(n int) unsafe.Pointer { return C.calloc(C.size_t(max(n, 1)), 8) }
+// newPointers allocates C memory for n pointers. It is zeroed: when a pointer is written during garbage collection, Go inspects the old
+// value.
+func newPointers(n int) unsafe.Pointer { return C.calloc(C.size_t(max(n, 1)), 8) }
 
 func (f frame) setTexts(i int, err error, texts []string) error {
 	for _, text := range texts {
@@ -372,7 +378,7 @@ func (f frame) setTexts(i int, err error, texts []string) error {
 	if err != nil {
 		return err
 	}
-	array := pointers(len(texts))
+	array := newPointers(len(texts))
 	for k, text := range texts {
 		unsafe.Slice((**C.char)(array), len(texts))[k] = C.CString(text)
 	}
@@ -389,7 +395,7 @@ func (f frame) setList(err error, tensors []*tensor.Tensor) error {
 
 func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 	n := len(tensors)
-	array := pointers(n)
+	array := newPointers(n)
 	handles := unsafe.Slice((*unsafe.Pointer)(array), n)
 	for k, t := range tensors {
 		if handles[k] = nil; t == nil {

@@ -15,7 +15,7 @@ import (
 //
 //export lt_gradient_kind
 func lt_gradient_kind(c *C.lt_slot) C.uint8_t {
-	switch t := of(c).tensor; {
+	switch t := slotFor(c).tensor; {
 	case autograd.IsUntrackedView(t):
 		return C.LT_UNTRACKED_VIEW
 	case autograd.IsStale(t):
@@ -30,7 +30,7 @@ func lt_gradient_kind(c *C.lt_slot) C.uint8_t {
 //
 //export lt_sole_context
 func lt_sole_context(c *C.lt_slot, deleter C.uintptr_t) C.uintptr_t {
-	return C.uintptr_t(autograd.SoleContext(of(c).tensor, uintptr(deleter)))
+	return C.uintptr_t(autograd.SoleContext(slotFor(c).tensor, uintptr(deleter)))
 }
 
 // lt_transform_around returns the number of the transform around one that the thread is in, 0 for none.

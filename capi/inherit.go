@@ -13,8 +13,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// In a forked child the handles' slots, which are in C memory, still refer to objects in the heap of the parent's runtime. init copies these objects
-// into the child's heap before the first call, so that the parent's handles are valid in the child.
+// In a forked child the handles' slots, which are in C memory, still refer to objects in the heap of the parent's runtime. init copies
+// these objects into the child's heap before the first call, so that the parent's handles are valid in the child.
 func init() {
 	inherit.Read(&slots, inheritSlots)
 	for _, v := range inherit.Variables() {
@@ -37,7 +37,7 @@ func inheritSlots(parents *table) {
 			s, old := &slots.chunks[i][j], &parents.chunks[i][j]
 			s.c, s.dims = old.c, old.dims
 			if s.c.state == C.LT_LIVE {
-				s.inherit(heirs, old)
+				s.copyFrom(heirs, old)
 				thread.taken++
 				continue
 			}
@@ -47,15 +47,16 @@ func inheritSlots(parents *table) {
 			}
 			s.c.name, s.c.next, free = nil, free, s.c
 			if length++; length%batch == 0 {
-				join(free)
+				addBatch(free)
 				free = nil
 			}
 		}
 	}
 }
 
-// inherit copies the tensor, storage or generator of old, a slot of the parent. Autograd nodes are not copied; using their handles is an error.
-func (s *slot) inherit(heirs *tensor.Heirs, old *slot) {
+// copyFrom copies the tensor, storage or generator of old, a slot of the parent. Autograd nodes are not copied; using their handles is an
+// error.
+func (s *slot) copyFrom(heirs *tensor.Heirs, old *slot) {
 	program := s.c.name
 	s.c.name = nil
 	switch s.c.kind {

@@ -11,14 +11,14 @@ import (
 // storages, which are created and freed by the million and pinned by calls, are referred to by the number of their slot instead: a go-pointer costs a
 // lock, a map entry and a malloc block.
 
-// name returns the pointer for v in C. It keeps v alive until it is released.
-func name(v any) unsafe.Pointer { return pointer.Save(v) }
+// saveObject returns the pointer for v in C. It keeps v alive until it is released.
+func saveObject(v any) unsafe.Pointer { return pointer.Save(v) }
 
-// named returns the object of a name; nothing when it is of another type, or the name was forgotten.
-func named[T any](name unsafe.Pointer) T {
+// objectOf returns the object of a pointer from saveObject, or nil if it is of another type or was released.
+func objectOf[T any](name unsafe.Pointer) T {
 	v, _ := pointer.Restore(name).(T)
 	return v
 }
 
-// forget returns a name up.
-func forget(name unsafe.Pointer) { pointer.Unref(name) }
+// releaseObject releases a pointer from saveObject.
+func releaseObject(name unsafe.Pointer) { pointer.Unref(name) }

@@ -15,17 +15,17 @@ import (
 func TestNamesKeepObjectsUntilTheyAreForgotten(t *testing.T) {
 	g := random.New(random.MT19937, 7)
 	kept := weak.Make(g)
-	key := name(g)
+	key := saveObject(g)
 	g = nil
 	runtime.GC()
 	require.NotNil(t, kept.Value(), "C has a name of it")
-	assert.Equal(t, uint64(7), named[*random.Generator](key).InitialSeed())
-	assert.Nil(t, named[*storage.Storage](key), "which is of another type")
-	forget(key)
-	assert.Nil(t, named[*random.Generator](key))
+	assert.Equal(t, uint64(7), objectOf[*random.Generator](key).InitialSeed())
+	assert.Nil(t, objectOf[*storage.Storage](key), "which is of another type")
+	releaseObject(key)
+	assert.Nil(t, objectOf[*random.Generator](key))
 	for range 3 {
 		runtime.GC()
 	}
 	assert.Nil(t, kept.Value())
-	assert.Nil(t, named[*random.Generator](nil))
+	assert.Nil(t, objectOf[*random.Generator](nil))
 }

@@ -22,30 +22,30 @@ func init() {
 	threads.first = (*unsafe.Pointer)(unsafe.Pointer(&C.lt_threads))
 	threads.several = (*atomic.Int32)(unsafe.Pointer(&C.lt_several))
 	storage.UsedElsewhere = func(s *storage.Storage) bool {
-		return usedElsewhere(func(x *slot) bool {
+		return isUsedElsewhere(func(x *slot) bool {
 			t := x.tensor // a slot that its pin does not keep may be taken or emptied meanwhile
 			return x.storage == s || t != nil && t.Storage() == s
 		})
 	}
 	tensor.UsedElsewhere = func(t *tensor.Tensor) bool {
-		return usedElsewhere(func(x *slot) bool { return x.tensor == t })
+		return isUsedElsewhere(func(x *slot) bool { return x.tensor == t })
 	}
 	tensor.UsedByOthers = func(t *tensor.Tensor) bool {
 		matches := func(x *slot) bool { return x.tensor.Contains(t) }
-		return usedAround(matches) || usedElsewhere(matches)
+		return isUsedAround(matches) || isUsedElsewhere(matches)
 	}
 }
 
-// pins returns the slots that the calls of one thread use.
-func pins(t *C.lt_thread) []unsafe.Pointer {
+// pinnedSlots returns the slots that the calls of one thread use.
+func pinnedSlots(t *C.lt_thread) []unsafe.Pointer {
 	n := atomic.LoadInt64((*int64)(unsafe.Pointer(&t.used))) // before the array, which then holds at least as many
 	return unsafe.Slice((*unsafe.Pointer)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&t.pins)))), n)
 }
 
-// pinned reports whether a running call uses a slot.
-func pinned(c *C.lt_slot) bool {
+// isPinned reports whether a running call uses a slot.
+func isPinned(c *C.lt_slot) bool {
 	for t := (*C.lt_thread)(atomic.LoadPointer(threads.first)); t != nil; t = t.next {
-		for _, p := range pins(t) {
+		for _, p := range pinnedSlots(t) {
 			if p == unsafe.Pointer(c) {
 				return true
 			}
@@ -54,8 +54,8 @@ func pinned(c *C.lt_slot) bool {
 	return false
 }
 
-// usedElsewhere reports whether a call of another thread uses a slot that matches.
-func usedElsewhere(matches func(*slot) bool) bool {
+// isUsedElsewhere reports whether a call of another thread uses a slot that matches.
+func isUsedElsewhere(matches func(*slot) bool) bool {
 	if threads.several.Load() == 0 {
 		return false
 	}
@@ -66,9 +66,9 @@ func usedElsewhere(matches func(*slot) bool) bool {
 		if t == me {
 			continue
 		}
-		p := pins(t)
+		p := pinnedSlots(t)
 		for i := range p {
-			if c := (*C.lt_slot)(atomic.LoadPointer(&p[i])); c != nil && matches(of(c)) {
+			if c := (*C.lt_slot)(atomic.LoadPointer(&p[i])); c != nil && matches(slotFor(c)) {
 				return true
 			}
 		}
@@ -76,11 +76,11 @@ func usedElsewhere(matches func(*slot) bool) bool {
 	return false
 }
 
-// usedAround reports whether a call that runs the present one in a hook uses a slot that matches.
-func usedAround(matches func(*slot) bool) bool {
+// isUsedAround reports whether a call that runs the present one in a hook uses a slot that matches.
+func isUsedAround(matches func(*slot) bool) bool {
 	me := C.lt_calling()
-	for _, p := range pins(me)[:me.around] {
-		if matches(of((*C.lt_slot)(p))) {
+	for _, p := range pinnedSlots(me)[:me.around] {
+		if matches(slotFor((*C.lt_slot)(p))) {
 			return true
 		}
 	}

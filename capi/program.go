@@ -20,19 +20,19 @@ import (
 func lt_read_program(c *C.lt_frame) (code C.int32_t) {
 	defer func() {
 		if v := recover(); v != nil {
-			code = fail(c, panicked(v))
+			code = reportError(c, panicError(v))
 		}
 	}()
-	empty(c.thread, c.freed)
+	emptySlots(c.thread, c.freed)
 	if err := readProgram(frame{c: c}); err != nil {
-		return fail(c, err)
+		return reportError(c, err)
 	}
 	return C.TENSOR_OK
 }
 
 func readProgram(f frame) error {
 	const op = "program_load"
-	source, err := f.program(op)
+	source, err := f.openProgram(op)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func readProgram(f frame) error {
 		return err
 	}
 	words, text := C.malloc(C.size_t(8*len(p.Words))), C.CBytes(p.Text)
-	s, err := take(f.c.thread, nil)
+	s, err := takeSlot(f.c.thread, nil)
 	if err == nil && words == nil {
 		err = status.Memoryf("%s: there is no memory for a plan of %d words", op, len(p.Words))
 	}
@@ -58,19 +58,19 @@ func readProgram(f frame) error {
 		C.free(words)
 		C.free(text)
 		if s != nil {
-			put(f.c.thread, s.c)
+			returnSlot(f.c.thread, s.c)
 		}
 		return err
 	}
 	*(*list)(f.result(0)) = list{words, int64(len(p.Words))}
 	*(*unsafe.Pointer)(f.result(1)) = text
-	*(*unsafe.Pointer)(f.result(3)) = handleOf(publish(s, C.LT_PROGRAM, true))
+	*(*unsafe.Pointer)(f.result(3)) = handleOf(publishHandle(s, C.LT_PROGRAM, true))
 	return nil
 }
 
-// program returns the source of a program.
-func (f frame) program(op string) (*file.Source, error) {
-	if path := at[*C.char](f.value(0)); path != nil {
+// openProgram returns the source of a program.
+func (f frame) openProgram(op string) (*file.Source, error) {
+	if path := readAs[*C.char](f.value(0)); path != nil {
 		return file.Open(op, C.GoString(path))
 	}
 	l := f.list(1)

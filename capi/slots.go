@@ -50,12 +50,12 @@ type table struct {
 // batch is how many free slots a thread takes, and returns, at a time.
 const batch = 32
 
-// of finds the Go side of a slot that C has resolved.
-func of(c *C.lt_slot) *slot { return &slots.chunks[c.number/chunkSlots][c.number%chunkSlots] }
+// slotFor returns the Go side of a slot that C has resolved.
+func slotFor(c *C.lt_slot) *slot { return &slots.chunks[c.number/chunkSlots][c.number%chunkSlots] }
 
 // slotOf finds the slot of a handle that C has checked.
 func slotOf(handle unsafe.Pointer) *slot {
-	return of((*C.lt_slot)(unsafe.Pointer(uintptr(handle) &^ (C.LT_SLOT_BYTES - 1))))
+	return slotFor((*C.lt_slot)(unsafe.Pointer(uintptr(handle) &^ (C.LT_SLOT_BYTES - 1))))
 }
 
 // handleOf returns the handle of a slot in its present generation, as lt_find in table.c reads it.
@@ -63,27 +63,27 @@ func handleOf(c *C.lt_slot) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), c.generation%C.LT_TAGS*8)
 }
 
-// take returns a slot from the thread's free ones, filled for a handle of t.
-func take(thread *C.lt_thread, t *tensor.Tensor) (*slot, error) {
+// takeSlot returns a slot from the thread's free ones, filled for a handle of t.
+func takeSlot(thread *C.lt_thread, t *tensor.Tensor) (*slot, error) {
 	if thread.ready == nil {
-		if err := refill(thread); err != nil {
+		if err := refillThread(thread); err != nil {
 			return nil, err
 		}
 	}
 	c := thread.ready
 	thread.ready = c.next
 	thread.taken++
-	s := of(c)
+	s := slotFor(c)
 	s.tensor = t
 	return s, nil
 }
 
-// refill puts free slots at a thread's hand, making more when too few are out of quarantine.
-func refill(thread *C.lt_thread) error {
+// refillThread gives a thread a batch of free slots. It creates more when too few are out of quarantine.
+func refillThread(thread *C.lt_thread) error {
 	slots.Lock()
 	defer slots.Unlock()
 	if slots.free < quarantine+batch {
-		if err := grow(); err != nil && slots.free == 0 {
+		if err := addChunk(); err != nil && slots.free == 0 {
 			return err
 		}
 	}
@@ -93,21 +93,21 @@ func refill(thread *C.lt_thread) error {
 	return nil
 }
 
-// put returns a slot back that a thread has emptied.
-func put(thread *C.lt_thread, c *C.lt_slot) {
+// returnSlot returns an emptied slot to the free ones.
+func returnSlot(thread *C.lt_thread, c *C.lt_slot) {
 	c.next = thread.spent
 	thread.spent = c
 	thread.taken--
 	if thread.spent_count++; thread.spent_count == batch {
 		slots.Lock()
-		join(c)
+		addBatch(c)
 		slots.Unlock()
 		thread.spent, thread.spent_count = nil, 0
 	}
 }
 
-// join adds a batch to the free slots.
-func join(c *C.lt_slot) {
+// addBatch adds a batch to the free slots.
+func addBatch(c *C.lt_slot) {
 	if slots.first == nil {
 		slots.first = c
 	} else {
@@ -118,7 +118,8 @@ func join(c *C.lt_slot) {
 	slots.free += batch
 }
 
-func grow() error {
+// addChunk creates further slots.
+func addChunk() error {
 	if slots.made+chunkSlots > C.LT_MAX_SLOTS {
 		return status.Memoryf("no more handles: %d are in use, which is the maximum", slots.made)
 	}
@@ -135,7 +136,7 @@ func grow() error {
 		made[i].c = c
 		c.next, next = next, c
 		if (i+1)%batch == 0 {
-			join(c)
+			addBatch(c)
 			next = nil
 		}
 	}
@@ -143,20 +144,21 @@ func grow() error {
 	return nil
 }
 
-// empty releases the objects of a list of freed slots, except those that a running call uses, which are released at its end.
-func empty(thread *C.lt_thread, c *C.lt_slot) {
+// emptySlots releases the objects of a list of freed slots, except those that a running call uses, which are released at its end.
+func emptySlots(thread *C.lt_thread, c *C.lt_slot) {
 	for c != nil {
 		next := c.next
-		if pinned(c) {
+		if isPinned(c) {
 			C.lt_postpone(c)
 		} else {
-			release(thread, of(c))
+			releaseSlot(thread, slotFor(c))
 		}
 		c = next
 	}
 }
 
-func release(thread *C.lt_thread, s *slot) {
+// releaseSlot releases the object of a slot.
+func releaseSlot(thread *C.lt_thread, s *slot) {
 	t, st := s.tensor, s.storage
 	var n tensor.Node
 	var program unsafe.Pointer
@@ -164,14 +166,14 @@ func release(thread *C.lt_thread, s *slot) {
 		program, s.c.name = s.c.name, nil
 	}
 	if s.c.name != nil {
-		n = named[tensor.Node](s.c.name)
-		forget(s.c.name)
+		n = objectOf[tensor.Node](s.c.name)
+		releaseObject(s.c.name)
 		s.c.name = nil
 	}
 	s.c.generation++
 	setState(s, C.LT_EMPTY)
 	s.tensor, s.storage, s.drawn = nil, nil, nil
-	put(thread, s.c)
+	returnSlot(thread, s.c)
 	if t != nil {
 		t.Recycle()
 	}
@@ -186,12 +188,12 @@ func release(thread *C.lt_thread, s *slot) {
 	}
 }
 
-// generator returns that of a generator's handle.
+// generator returns the generator of a generator's handle.
 func (s *slot) generator() *random.Generator { return s.drawn }
 
-// node returns that of a node's handle.
+// node returns the autograd node of a node's handle.
 func (s *slot) node() tensor.Node {
-	n := named[tensor.Node](s.c.name)
+	n := objectOf[tensor.Node](s.c.name)
 	if n == nil { // a forked child has no graphs of its parent
 		panic(status.Forkedf("node: the node was created before fork(), and a forked child does not inherit autograd graphs; call backward() in the process that created the graph"))
 	}
@@ -201,19 +203,20 @@ func (s *slot) node() tensor.Node {
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
 func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
 
-// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call. The same holds for memory of the
-// application, and for tensors with autograd metadata, which may own a whole graph.
+// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call. The same holds for memory
+// of the application, and for tensors with autograd metadata, which may own a whole graph.
 const immediateBytes = 1 << 16
 
-// publish creates the handle of a slot; with immediate, freeing it releases the object at once.
-func publish(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
+// publishHandle creates the handle of a slot; with immediate, freeing it releases the object at once.
+func publishHandle(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
 	s.c.kind = kind
-	s.freeEagerly(immediate)
+	s.setImmediate(immediate)
 	setState(s, C.LT_LIVE)
 	return s.c
 }
 
-func (s *slot) freeEagerly(immediate bool) {
+// setImmediate determines whether freeing the handle releases the object at once.
+func (s *slot) setImmediate(immediate bool) {
 	s.c.immediate = 0
 	if immediate {
 		s.c.immediate = 1
@@ -221,15 +224,16 @@ func (s *slot) freeEagerly(immediate bool) {
 }
 
 // freesEagerly reports whether a handle of t is to free it at once.
-func freesEagerly(t *tensor.Tensor) bool { return t.History() != nil || large(t.Storage()) }
+func freesEagerly(t *tensor.Tensor) bool { return t.History() != nil || isLarge(t.Storage()) }
 
-func large(s *storage.Storage) bool {
+// isLarge reports whether freeing a handle of a storage frees the memory at once.
+func isLarge(s *storage.Storage) bool {
 	return s.Nbytes() >= immediateBytes || !s.Owned() || s.IsCustom()
 }
 
 // newTensor creates a handle that owns t.
 func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
-	s, err := take(thread, t)
+	s, err := takeSlot(thread, t)
 	if err != nil {
 		t.Release()
 		return nil, err
@@ -240,42 +244,43 @@ func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 	if t.History() != nil {
 		autograd.Hand(t)
 	}
-	describe(s)
-	return publish(s, C.LT_TENSOR, freesEagerly(t)), nil
+	copyMetadata(s)
+	return publishHandle(s, C.LT_TENSOR, freesEagerly(t)), nil
 }
 
 func newStorage(thread *C.lt_thread, st *storage.Storage) (*C.lt_slot, error) {
-	s, err := take(thread, nil)
+	s, err := takeSlot(thread, nil)
 	if err != nil {
 		st.Release()
 		return nil, err
 	}
 	s.storage = st
-	return publish(s, C.LT_STORAGE, large(st)), nil
+	return publishHandle(s, C.LT_STORAGE, isLarge(st)), nil
 }
 
 func newGenerator(thread *C.lt_thread, g *random.Generator) (*C.lt_slot, error) {
-	s, err := take(thread, nil)
+	s, err := takeSlot(thread, nil)
 	if err != nil {
 		return nil, err
 	}
 	s.drawn = g
-	return publish(s, C.LT_GENERATOR, false), nil
+	return publishHandle(s, C.LT_GENERATOR, false), nil
 }
 
 // newNode returns a handle that owns a reference to n. Freeing it releases the graph at once.
 func newNode(thread *C.lt_thread, n tensor.Node) (*C.lt_slot, error) {
-	s, err := take(thread, nil)
+	s, err := takeSlot(thread, nil)
 	if err != nil {
 		n.Release()
 		return nil, err
 	}
-	s.c.name = name(n)
-	return publish(s, C.LT_NODE, true), nil
+	s.c.name = saveObject(n)
+	return publishHandle(s, C.LT_NODE, true), nil
 }
 
-// spacious returns memory for the sizes and strides of n dimensions. It grows; the former memory is kept, since other threads may be reading it.
-func (s *slot) spacious(n int) *C.int64_t {
+// dimsMemory returns memory for the sizes and strides of n dimensions. It grows; the former memory is kept, since other threads may be
+// reading it.
+func (s *slot) dimsMemory(n int) *C.int64_t {
 	slots.Lock()
 	defer slots.Unlock()
 	if int(s.c.room) < n {
@@ -288,14 +293,14 @@ func (s *slot) spacious(n int) *C.int64_t {
 // memoryOf returns the storage with a tensor's elements: for a sparse tensor, that of its values.
 func memoryOf(t *tensor.Tensor) *storage.Storage { return t.Behind().Storage() }
 
-// describe copies a tensor's metadata to where C getters read it.
-func describe(s *slot) {
+// copyMetadata copies a tensor's metadata to where C getters read it.
+func copyMetadata(s *slot) {
 	t, c := s.tensor, s.c
 	n := t.Dim()
 	if n <= C.LT_INLINE_DIMS {
 		c.sizes = &c.inline_dims[0]
 	} else {
-		c.sizes = s.spacious(n)
+		c.sizes = s.dimsMemory(n)
 	}
 	c.strides = (*C.int64_t)(unsafe.Add(unsafe.Pointer(c.sizes), 8*n))
 	to, strides := unsafe.Slice((*int64)(c.sizes), 2*n), t.Strides()

@@ -28,7 +28,7 @@ var undeferred = map[string]string{
 	"engine/tensor/parked.go put":               "an append, for every tensor that is dropped",
 	"engine/tensor/parked.go take":              "a look at a list, for every tensor that is made",
 	"engine/tensor/parked.go lockAll":           "Held and Empty, which call it, unlock: they add up, and free what nobody has",
-	"capi/slots.go put":                         "assignments",
+	"capi/slots.go returnSlot":                  "assignments",
 	"cuda/memory.go Free":                       "a look at a map",
 	"cuda/memory.go empty":                      "a look at a list",
 	"cuda/memory.go Empty":                      "a look at a map",
