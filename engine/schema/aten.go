@@ -34,7 +34,8 @@ type AtenOverload struct {
 // Computed is the Entry of overloads that functions in C implement.
 const Computed = "="
 
-// IsComputed reports whether a function in C implements the overload: either the function of the overload or, after the sign, that of another one.
+// IsComputed reports whether a function in C implements the overload: either the function of the overload or, after the sign, that of
+// another one.
 func (o *AtenOverload) IsComputed() bool { return strings.HasPrefix(o.Entry, Computed) }
 
 // Name returns the name with the overload, as in add.Tensor and relu.

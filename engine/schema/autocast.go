@@ -17,8 +17,8 @@ var Policies = []string{"lower_precision", "float32", "promote", "as_first", "un
 // AutocastDevices are the types of devices that autocast.yaml has tables of, in the order of their rows in engine/dispatch.
 var AutocastDevices = []string{"cpu", "cuda"}
 
-// Autocast returns the policies of operators in autocast.yaml of the folder engine: for each name of an operator, one for each of AutocastDevices,
-// "" for none. It returns an error where the table names no operator, or one twice.
+// Autocast returns the policies of operators in autocast.yaml of the folder engine: for each name of an operator, one for each of
+// AutocastDevices, "" for none. It returns an error where the table names no operator, or one twice.
 func Autocast(engine string, all []*Operator) (map[string][]string, error) {
 	text, err := os.ReadFile(filepath.Join(engine, "schema/autocast.yaml"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// check returns an error for an invalid schema.
-func (o *Operator) check(kernels map[string]string) error {
+// checkFields returns an error for an invalid schema.
+func (o *Operator) checkFields(kernels map[string]string) error {
 	for _, check := range []func() error{o.checkWords, o.checkIntegers, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule, o.checkExamples} {
 		if err := check(); err != nil {
 			return err
@@ -25,7 +25,7 @@ func (o *Operator) check(kernels map[string]string) error {
 	return o.checkKernel(kernels)
 }
 
-// unclearTerms match what the documentation of an operator says in other words: "is treated as", "returns", "defaults to".
+// unclearTerms matches terms that the documentation of operators must express otherwise: "is treated as", "returns", "defaults to".
 var unclearTerms = regexp.MustCompile(`\b(?:taken\s+as|counts?\s+as|as\s+many\s+\w+\s+as|as\s+many\s+as|stands?\s+for|what\s+is|gives?|tells?|beside)\b`)
 
 // checkWords holds every field to its set of words.
@@ -233,7 +233,7 @@ func checkAll(all []*Operator) error {
 	return nil
 }
 
-var integers = regexp.MustCompile(`^\[(-?\d+(, ?-?\d+)*)?\]$`)
+var integerList = regexp.MustCompile(`^\[(-?\d+(, ?-?\d+)*)?\]$`)
 
 // defaultFits reports whether the text of a default is a value of the argument's type.
 func (a Arg) defaultFits() bool {
@@ -242,9 +242,9 @@ func (a Arg) defaultFits() bool {
 	case d == "":
 		return true
 	case d == "None":
-		return a.Type.Optional || slices.Contains(absent, a.Type.Base)
+		return a.Type.Optional || slices.Contains(typesWithNone, a.Type.Base)
 	case a.Type.List:
-		return d == "[]" || a.Type.Base == "int" && integers.MatchString(d)
+		return d == "[]" || a.Type.Base == "int" && integerList.MatchString(d)
 	}
 	switch a.Type.Base {
 	case "int":
@@ -271,5 +271,5 @@ func (a Arg) defaultFits() bool {
 	return false
 }
 
-// absent are the types that have a value for an argument that is not given.
-var absent = []string{"Generator", "dtype", "layout", "device", "memory_format"}
+// typesWithNone lists the types that have a value for an argument that is not given.
+var typesWithNone = []string{"Generator", "dtype", "layout", "device", "memory_format"}

@@ -58,8 +58,8 @@ func (o *Operator) checkDerivatives() error {
 	return nil
 }
 
-// untouched are the categories of operators whose results do not depend on the values of their arguments.
-var untouched = []string{"creation", "random", "query", "storage", "file", "comparison", "gradient"}
+// constantCategories lists the categories of operators whose results do not depend on the values of their arguments.
+var constantCategories = []string{"creation", "random", "query", "storage", "file", "comparison", "gradient"}
 
 // Constant reports whether no gradient flows through the operator: it returns no tensor, or none that has one.
 func (o *Operator) Constant() bool {
@@ -68,5 +68,5 @@ func (o *Operator) Constant() bool {
 	}
 	changes := slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Mutated })
 	gives := slices.ContainsFunc(o.Returns, func(r Arg) bool { return r.Type.Base == "Tensor" })
-	return o.Derivatives.None || !changes && (!gives || o.Promotion == "bool" || slices.Contains(untouched, o.Category))
+	return o.Derivatives.None || !changes && (!gives || o.Promotion == "bool" || slices.Contains(constantCategories, o.Category))
 }

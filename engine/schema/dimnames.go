@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// NameRules are the values of `names:` in a schema: the rule for the names of dimensions. Each but the last three is a function of engine/named,
-// which the generator calls.
+// NameRules are the values of `names:` in a schema: the rule for the names of dimensions. Each but the last three is a function of
+// engine/named, which the generator calls.
 var NameRules = map[string]string{
 	"unify":   "the operands' names, matched from the right; a dimension without a name takes the other's",
 	"keep":    "those of the first tensor, from the right",
@@ -51,7 +51,8 @@ func (o *Operator) NameRule() string {
 // dimParameters lists the names of integer parameters that are dimensions.
 var dimParameters = []string{"dim", "dims", "dim0", "dim1", "dim2", "axis0", "axis1", "start_dim", "end_dim", "dimension", "dims_self"}
 
-// DimOf returns the position of the tensor with the dimensions that argument i selects, possibly by name, or -1 if argument i is not a dimension.
+// DimOf returns the position of the tensor with the dimensions that argument i selects, possibly by name, or -1 if argument i is not a
+// dimension.
 func (o *Operator) DimOf(i int) int {
 	if o.copied != nil {
 		return o.copied.DimOf(i)

@@ -11,8 +11,8 @@ var integerParameters = []string{
 	"tensor_indices_or_sections", "offsets", "repeats", "lengths", "input_lengths", "target_lengths", "batch_sizes", "pivots", "LU_pivots", "sorter", "zero_points",
 }
 
-// isIndices reports whether argument i is a tensor of integers, such as indices: by its name, by the entry, or since the operator takes nothing
-// else. Bindings of languages whose numbers are floats make integers of a list of numbers there.
+// isIndices reports whether argument i is a tensor of integers, such as indices: by its name, by the entry, or since the operator takes
+// nothing else. Bindings of languages whose numbers are floats make integers of a list of numbers there.
 func (o *Operator) isIndices(i int) bool {
 	a := o.Args[i]
 	if a.Type.Base != "Tensor" && a.Type.Base != "Operand" {

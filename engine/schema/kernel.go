@@ -69,10 +69,10 @@ func (o *Operator) checkKernel(kernels map[string]string) error {
 	}
 	promotion := Promotions[o.Promotion]
 	if promotion.Rule == "" {
-		return fmt.Errorf("promotion %q is not one that the row of a kernel follows: %s", o.Promotion, strings.Join(rules(), ", "))
+		return fmt.Errorf("promotion %q is not one that the row of a kernel follows: %s", o.Promotion, strings.Join(promotionRules(), ", "))
 	}
 	output, inputs, whole := strings.Cut(signature, ">")
-	switch n := o.tensors(); {
+	switch n := o.countTensors(); {
 	case !whole || output != promotion.Writes:
 		return fmt.Errorf("kernel %q has the signature %q, and the promotion %s wants one that begins with \"%s>\"", o.Kernel, signature, o.Promotion, promotion.Writes)
 	case len(inputs) != n:
@@ -83,13 +83,13 @@ func (o *Operator) checkKernel(kernels map[string]string) error {
 	return nil
 }
 
-// rules returns the promotions that the row of a kernel can follow.
-func rules() []string {
+// promotionRules returns the promotions that the row of a kernel can follow.
+func promotionRules() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(Promotions)), func(name string) bool { return Promotions[name].Rule == "" })
 }
 
-// tensors counts the arguments that the kernel of the operator reads.
-func (o *Operator) tensors() int {
+// countTensors counts the arguments that the kernel of the operator reads.
+func (o *Operator) countTensors() int {
 	n := 0
 	for _, a := range o.Args {
 		if a.isTensor() {

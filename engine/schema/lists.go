@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// eachForms returns the entries that a schema with each_of represents: for each of its forms one that returns a list, and one that writes to the
-// tensors of the first list.
+// eachForms returns the entries that a schema with each_of represents: for each of its forms one that returns a list, and one that writes
+// to the tensors of the first list.
 func (o *Operator) eachForms() ([]*Operator, error) {
-	if o.signed() || o.AliasOf != "" || o.CopyOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "" || o.Names != "" {
+	if o.hasSignature() || o.AliasOf != "" || o.CopyOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "" || o.Names != "" {
 		return nil, fmt.Errorf("signature, alias_of, copy_of, go, kernel, category and names follow from each_of")
 	}
 	forms := o.Forms

@@ -12,12 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// RuntimeDir is the folder, in engine, of the schemas of the runtime: functions that are called like operators, but do not depend on the kinds of
-// tensors, so that the dispatcher does not know them.
+// RuntimeDir is the folder, in engine, of the schemas of the runtime: functions that are called like operators, but do not depend on the
+// kinds of tensors, so that the dispatcher does not know them.
 const RuntimeDir = "schema/runtime"
 
-// Load reads the schemas of operators and of the runtime in the folder engine, in the order of file names and of entries in a file, and holds
-// them to the kernels there.
+// Load reads the schemas of operators and of the runtime in the folder engine, in the order of file names and of entries in a file, and
+// holds them to the kernels there.
 func Load(engine string) ([]*Operator, error) {
 	files, err := filepath.Glob(filepath.Join(engine, "schema/operators/*.yaml"))
 	if err != nil {
@@ -36,7 +36,7 @@ func Load(engine string) ([]*Operator, error) {
 	var all []*Operator
 	byID := map[string]*Operator{}
 	for _, file := range files {
-		ops, err := read(file)
+		ops, err := readFile(file)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func Load(engine string) ([]*Operator, error) {
 		all = append(all, ops...)
 	}
 	for _, o := range all {
-		if err := o.inherit(byID); err != nil {
+		if err := o.inheritFields(byID); err != nil {
 			return nil, o.Wrong(err)
 		}
 	}
@@ -61,7 +61,7 @@ func Load(engine string) ([]*Operator, error) {
 			o.Args[i].Dim = o.DimOf(i) >= 0
 			o.Args[i].Indices = o.isIndices(i)
 		}
-		if err := o.check(kernels); err != nil {
+		if err := o.checkFields(kernels); err != nil {
 			return nil, o.Wrong(err)
 		}
 	}
@@ -73,8 +73,8 @@ func (o *Operator) Wrong(err error) error {
 	return fmt.Errorf("%s: %s: %w", o.file, o.Func, err)
 }
 
-// read reads the entries of one file and parses their signatures.
-func read(file string) ([]*Operator, error) {
+// readFile reads the schemas of one file and parses their signatures.
+func readFile(file string) ([]*Operator, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func read(file string) ([]*Operator, error) {
 	}
 	var ops []*Operator
 	for i := range list {
-		o, err := decode(&list[i])
+		o, err := decodeOperator(&list[i])
 		o.file = file
 		o.Family = strings.TrimSuffix(filepath.Base(file), ".yaml")
 		o.Runtime = strings.HasSuffix(filepath.Dir(file), RuntimeDir)
@@ -98,7 +98,7 @@ func read(file string) ([]*Operator, error) {
 			return nil, o.Wrong(err)
 		}
 		for _, o := range made {
-			if err := o.parse(); err != nil {
+			if err := o.parseSignature(); err != nil {
 				return nil, o.Wrong(err)
 			}
 		}
@@ -107,8 +107,8 @@ func read(file string) ([]*Operator, error) {
 	return ops, nil
 }
 
-// decode reads one schema, so that an error about unknown fields contains its name.
-func decode(node *yaml.Node) (*Operator, error) {
+// decodeOperator decodes one schema, so that an error about unknown fields contains its name.
+func decodeOperator(node *yaml.Node) (*Operator, error) {
 	o := new(Operator)
 	text, err := yaml.Marshal(node)
 	if err != nil {
@@ -119,13 +119,13 @@ func decode(node *yaml.Node) (*Operator, error) {
 	return o, d.Decode(o)
 }
 
-// inherit copies the fields that an alias of an operator does not set.
-func (o *Operator) inherit(byID map[string]*Operator) error {
+// inheritFields copies the fields that an alias of an operator does not set.
+func (o *Operator) inheritFields(byID map[string]*Operator) error {
 	switch {
 	case o.CopyOf != "":
-		return o.copies(byID[o.CopyOf])
+		return o.fillViewCopy(byID[o.CopyOf])
 	case o.AliasOf != "":
-	case !o.signed():
+	case !o.hasSignature():
 		return fmt.Errorf("no argument list in signature")
 	case o.Go == Camel(o.ID(), true):
 		return fmt.Errorf("go is the name that the function has without it")
@@ -136,7 +136,7 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 	if of == nil || of.AliasOf != "" {
 		return fmt.Errorf("alias_of %q is not an entry, or another name itself", o.AliasOf)
 	}
-	if !o.signed() {
+	if !o.hasSignature() {
 		o.Args, o.Returns = of.Args, of.Returns
 		o.Func += of.Func[strings.Index(of.Func, "("):]
 	}
@@ -167,21 +167,22 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 
 // DocInPlace returns the documentation of the in-place form of the operator, without sentences about a view, a copy or another dtype.
 func (o *Operator) DocInPlace() string {
-	doc := aboutBool.ReplaceAllString(aboutView.ReplaceAllString(o.Doc, ""), "")
+	doc := boolSentence.ReplaceAllString(viewSentence.ReplaceAllString(o.Doc, ""), "")
 	return strings.Replace(doc, "Returns a copy of `self`", "Returns `self`", 1)
 }
 
-var aboutBool = regexp.MustCompile(`\s+Returns\s+a\s+bool\s+tensor\.`)
+var boolSentence = regexp.MustCompile(`\s+Returns\s+a\s+bool\s+tensor\.`)
 
-// aboutView matches sentences about shared memory in the documentation of a view.
-var aboutView = regexp.MustCompile(`,\s+as\s+a\s+view|\s+Returns\s+(?:a\s+)?views?\.|\s+Shares\s+memory\s+with\s+the\s+tensor\.`)
+// viewSentence matches sentences about shared memory in the documentation of a view.
+var viewSentence = regexp.MustCompile(`,\s+as\s+a\s+view|\s+Returns\s+(?:a\s+)?views?\.|\s+Shares\s+memory\s+with\s+the\s+tensor\.`)
 
-// copies fills in the entry of a copy of the result of a view. It is a composite operator: names, quantizers and gradients are those of its intermediate ops.
-func (o *Operator) copies(of *Operator) error {
+// fillViewCopy fills in the schema of a copy of the result of a view. It is a composite operator: names, quantizers and gradients are
+// those of its intermediate ops.
+func (o *Operator) fillViewCopy(of *Operator) error {
 	switch {
 	case of == nil || of.AliasOf != "" || of.CopyOf != "" || len(of.Args) == 0 || len(of.Returns) != 1:
 		return fmt.Errorf("copy_of %q is not an entry with one result, or another name or a copy itself", o.CopyOf)
-	case o.signed() || o.AliasOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "":
+	case o.hasSignature() || o.AliasOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "":
 		return fmt.Errorf("signature, alias_of, go, kernel and category follow from copy_of")
 	}
 	o.copied, o.Args, o.Returns = of, slices.Clone(of.Args), slices.Clone(of.Returns)
@@ -205,9 +206,9 @@ func (o *Operator) copies(of *Operator) error {
 		o.Quantized = "refuse"
 	}
 	doc := strings.NewReplacer("Returns a view ", "Returns a copy ", "a tensor that shares memory with", "a copy of").Replace(of.Doc)
-	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + aboutView.ReplaceAllString(doc, "")
+	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + viewSentence.ReplaceAllString(doc, "")
 	return nil
 }
 
-// signed reports whether the entry has a signature.
-func (o *Operator) signed() bool { return strings.Contains(o.Func, "(") }
+// hasSignature reports whether the schema has a signature.
+func (o *Operator) hasSignature() bool { return strings.Contains(o.Func, "(") }

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// parse reads "name:overload(Type name=default, *, Type name) -> Type" or "-> (Type name, Type name)", or the name alone.
-func (o *Operator) parse() error {
+// parseSignature parses "name:overload(Type name=default, *, Type name) -> Type" or "-> (Type name, Type name)", or the name alone.
+func (o *Operator) parseSignature() error {
 	head, rest, signed := strings.Cut(o.Func, "(")
 	o.Name, o.Overload, _ = strings.Cut(head, ":")
 	if !signed {
 		return nil
 	}
-	end := closing(rest)
+	end := findClosing(rest)
 	if end < 0 {
 		return fmt.Errorf("argument list is not closed")
 	}
 	kwOnly := false
-	for _, text := range fields(rest[:end]) {
+	for _, text := range splitFields(rest[:end]) {
 		if text == "*" {
 			kwOnly = true
 			continue
@@ -42,7 +42,7 @@ func (o *Operator) parse() error {
 		return nil
 	}
 	if strings.HasPrefix(result, "(") && strings.HasSuffix(result, ")") {
-		for _, text := range fields(result[1 : len(result)-1]) {
+		for _, text := range splitFields(result[1 : len(result)-1]) {
 			a, err := parseArg(text)
 			if err != nil {
 				return err
@@ -56,8 +56,8 @@ func (o *Operator) parse() error {
 	return err
 }
 
-// closing finds the parenthesis that closes an already opened one.
-func closing(s string) int {
+// findClosing returns the index of the parenthesis that closes an already opened one.
+func findClosing(s string) int {
 	depth := 1
 	for i, r := range s {
 		switch r {
@@ -72,8 +72,8 @@ func closing(s string) int {
 	return -1
 }
 
-// fields splits at commas outside brackets.
-func fields(s string) []string {
+// splitFields splits at commas outside brackets.
+func splitFields(s string) []string {
 	var out []string
 	depth, start := 0, 0
 	for i, r := range s {

@@ -53,7 +53,8 @@ type Operator struct {
 // Words are the accepted values of str arguments, by the argument's name.
 type Words map[string][]string
 
-// Python lists the differences of the Python package from the signature. They concern one name, so that aliases of an operator do not inherit them.
+// Python lists the differences of the Python package from the signature. They concern one name, so that aliases of an operator do not
+// inherit them.
 type Python struct {
 	Internal bool              `yaml:"internal"` // called by the package's own modules; users do not see it
 	Variadic bool              `yaml:"variadic"` // the list of tensors is given as separate arguments
@@ -162,12 +163,12 @@ var DTypeSets = map[string]DTypeSet{
 	"floating":         {"floats; integers and bool are converted to the default dtype", func(d dtype.DType) bool { return !d.IsComplex() }},
 	"floating_complex": {"floats and complex; integers and bool are converted to the default dtype", func(dtype.DType) bool { return true }},
 	"complex":          {"complex", dtype.DType.IsComplex},
-	"wide":             {"float32, float64, complex64 and complex128", wide},
-	"wide_complex":     {"complex64 and complex128", func(d dtype.DType) bool { return wide(d) && d.IsComplex() }},
+	"wide":             {"float32, float64, complex64 and complex128", isWide},
+	"wide_complex":     {"complex64 and complex128", func(d dtype.DType) bool { return isWide(d) && d.IsComplex() }},
 	"wide_floating": {"float32 and float64; integers and bool are converted to the default dtype",
-		func(d dtype.DType) bool { return wide(floating(d)) && !d.IsComplex() }},
+		func(d dtype.DType) bool { return isWide(toFloating(d)) && !d.IsComplex() }},
 	"wide_floating_complex": {"float32, float64, complex64 and complex128; integers and bool are converted to the default dtype",
-		func(d dtype.DType) bool { return wide(floating(d)) }},
+		func(d dtype.DType) bool { return isWide(toFloating(d)) }},
 	"wide_doubles": {"float64 and complex128", func(d dtype.DType) bool { return d == dtype.Float64 || d == dtype.Complex128 }},
 	"none":         {"no tensor data", func(dtype.DType) bool { return false }},
 }
@@ -188,7 +189,7 @@ type Promotion struct {
 // Promotions are the names that an entry's promotion may have. A test of engine/ops compares.
 var Promotions = map[string]Promotion{
 	"promote":       {"the promoted dtype", func(d dtype.DType) dtype.DType { return d }, "promote", "T"},
-	"promote_float": {"the promoted dtype; the default dtype for integers and bool", floating, "promoteFloat", "T"},
+	"promote_float": {"the promoted dtype; the default dtype for integers and bool", toFloating, "promoteFloat", "T"},
 	"promote_int": {Text: "the promoted dtype; int64 for bool", Result: func(d dtype.DType) dtype.DType {
 		if d == dtype.Bool {
 			return dtype.Int64
@@ -208,12 +209,12 @@ var Promotions = map[string]Promotion{
 	"real": {"the promoted dtype; the corresponding real dtype for complex", dtype.DType.ToReal, "realOf", "R"},
 	"real_float": {
 		Text:   "the promoted dtype; the corresponding real dtype for complex, the default dtype for integers and bool",
-		Result: func(d dtype.DType) dtype.DType { return floating(d).ToReal() },
+		Result: func(d dtype.DType) dtype.DType { return toFloating(d).ToReal() },
 	},
 	"complex": {"the complex counterpart of the promoted dtype", dtype.DType.ToComplex, "complexOf", "C"},
 	"complex_float": {
 		Text:   "the complex counterpart of the promoted dtype; that of the default dtype for integers and bool",
-		Result: func(d dtype.DType) dtype.DType { return floating(d).ToComplex() },
+		Result: func(d dtype.DType) dtype.DType { return toFloating(d).ToComplex() },
 	},
 	"float64 or complex128": {Text: "float64; complex128 for complex operands", Result: func(d dtype.DType) dtype.DType {
 		if d.IsComplex() {
@@ -234,10 +235,10 @@ func (o *Operator) Results() []Promotion {
 	return rules
 }
 
-// wide reports whether the parts of floats and complex numbers have 32 bits or more.
-func wide(d dtype.DType) bool { return d.Category() >= dtype.Floating && d.Compute() == d }
+// isWide reports whether the parts of floats and complex numbers have 32 bits or more.
+func isWide(d dtype.DType) bool { return d.Category() >= dtype.Floating && d.Compute() == d }
 
-func floating(d dtype.DType) dtype.DType {
+func toFloating(d dtype.DType) dtype.DType {
 	if d.Category() < dtype.Floating {
 		return dtype.Default()
 	}

@@ -11,10 +11,10 @@ import (
 
 // The names that the C header and the packages have too, in the order of their numbers.
 var (
-	DTypes        = list[dtype.DType]()
-	Devices       = named[device.Type]()
+	DTypes        = enumValues[dtype.DType]()
+	Devices       = enumNames[device.Type]()
 	Layouts       = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
-	MemoryFormats = named[shape.MemoryFormat]()
+	MemoryFormats = enumNames[shape.MemoryFormat]()
 )
 
 type enumeration interface {
@@ -22,8 +22,8 @@ type enumeration interface {
 	fmt.Stringer
 }
 
-// list has the values from 0 to the last that has a name.
-func list[T enumeration]() []T {
+// enumValues returns the values from 0 to the last that has a name.
+func enumValues[T enumeration]() []T {
 	var all []T
 	for v := T(0); v.String() != T(-1).String(); v++ {
 		all = append(all, v)
@@ -31,9 +31,9 @@ func list[T enumeration]() []T {
 	return all
 }
 
-func named[T enumeration]() []string {
+func enumNames[T enumeration]() []string {
 	var names []string
-	for _, v := range list[T]() {
+	for _, v := range enumValues[T]() {
 		names = append(names, strings.TrimPrefix(v.String(), "torch."))
 	}
 	return names
