@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -15,43 +16,43 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Arithmetic with a result that is quantized by the caller's parameters.
+// Arithmetic whose result has the quantizer that the caller passes.
 
-// wants returns an error for operands that are not quantized, or per channel.
-func (s *scope) wants(name string, t *tensor.Tensor) {
+// checkPerTensor ends the function with an error unless t is quantized per tensor.
+func checkPerTensor(b *build.Builder, name string, t *tensor.Tensor) {
 	switch {
 	case !isQuantized(t):
-		s.Failf("%s must be a quantized tensor, but got %v", name, t.DType())
+		b.Failf("%s must be a quantized tensor, but got %v", name, t.DType())
 	case t.Quantizer().PerChannel():
-		s.Failf("%s must be quantized per tensor, but it is quantized per channel; call dequantize() first", name)
+		b.Failf("%s must be quantized per tensor, but it is quantized per channel; call dequantize() first", name)
 	}
 }
 
-// both are two operands of the same dtype.
-func (s *scope) both(qa, qb *tensor.Tensor) {
-	s.wants("qa", qa)
-	s.wants("qb", qb)
+// checkOperands ends the function with an error unless both operands are quantized per tensor, with the same dtype.
+func checkOperands(b *build.Builder, qa, qb *tensor.Tensor) {
+	checkPerTensor(b, "qa", qa)
+	checkPerTensor(b, "qb", qb)
 	if qa.DType() != qb.DType() {
-		s.Failf("qa and qb must have the same dtype, but got %v and %v", qa.DType(), qb.DType())
+		b.Failf("qa and qb must have the same dtype, but got %v and %v", qa.DType(), qb.DType())
 	}
-	s.together(qa, qb)
+	checkSameDevice(b, qa, qb)
 }
 
-var sumKernel, productKernel = kernel.Get("quantized_add"), kernel.Get("quantized_mul")
+var addKernel, mulKernel = kernel.Get("quantized_add"), kernel.Get("quantized_mul")
 
-// merged returns the result of a kernel on two operands, with the factor of their sums or products. With relu, negative values become 0.
-func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
-	s.both(qa, qb)
-	sizes, err := shape.Broadcast(s.Op, qa.Sizes(), qb.Sizes())
-	s.Check(err)
-	a, b, d := s.ints(qa), s.ints(qb), qa.DType()
+// runBinary runs a kernel on two operands, with the factor of their sums or products. With relu, negative values become 0.
+func runBinary(b *build.Builder, k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
+	checkOperands(b, qa, qb)
+	sizes, err := shape.Broadcast(b.Op, qa.Sizes(), qb.Sizes())
+	b.Check(err)
+	a, other, d := intsOf(b, qa), intsOf(b, qb), qa.DType()
 	var to *tensor.Tensor
 	if slices.Equal(sizes, a.Sizes()) {
-		to = s.EmptyLikeWith(a, dtype.None, tensor.NoLayout, device.None, shape.Preserve)
+		to = b.EmptyLikeWith(a, dtype.None, tensor.NoLayout, device.None, shape.Preserve)
 	} else {
-		to = s.Track(tensor.Empty(s.Op, sizes, d.Stored(), a.Device()))
+		to = b.Track(tensor.Empty(b.Op, sizes, d.Stored(), a.Device()))
 	}
-	made := s.as(to, d, q) // rejected before there is work
+	result := asQuantized(b, to, d, q) // rejected before there is work
 	low, high := d.StoredRange()
 	if relu {
 		low = q.Zeros[0]
@@ -62,156 +63,151 @@ func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quanti
 	}
 	var params backend.Params
 	*(*kernel.QuantizedPair)(unsafe.Pointer(&params)) = pair
-	s.run(k, d.Stored(), &params, to, a, b)
-	return s.Return(made)
+	runKernel(b, k, d.Stored(), &params, to, a, other)
+	return b.Return(result)
 }
 
-// add adds the numbers.
-func add(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	return s.merged(sumKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
+// addQuantized implements quantized.add and quantized.add_relu.
+func addQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
+	b := build.New(c, op)
+	defer b.Close(&err)
+	return runBinary(b, addKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
 }
 
-// positive returns relu(t) if wanted is set, and t otherwise.
-func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
+// applyRelu returns relu(t) if wanted is set, and t otherwise.
+func applyRelu(b *build.Builder, t *tensor.Tensor, wanted bool) *tensor.Tensor {
 	if !wanted {
 		return t
 	}
-	return s.Relu(t)
+	return b.Relu(t)
 }
 
 // QuantizedAdd returns the sum of two tensors.
 func QuantizedAdd(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return add(c, "quantized.add", qa, qb, scale, zero, false)
+	return addQuantized(c, "quantized.add", qa, qb, scale, zero, false)
 }
 
 // QuantizedAddRelu returns relu of the sum of two tensors.
 func QuantizedAddRelu(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return add(c, "quantized.add_relu", qa, qb, scale, zero, true)
+	return addQuantized(c, "quantized.add_relu", qa, qb, scale, zero, true)
 }
 
 // QuantizedMul returns the product of two tensors.
 func QuantizedMul(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return multiply(c, "quantized.mul", qa, qb, scale, zero, false)
+	return mulQuantized(c, "quantized.mul", qa, qb, scale, zero, false)
 }
 
 // QuantizedMulRelu returns relu of the product of two tensors.
 func QuantizedMulRelu(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
-	return multiply(c, "quantized.mul_relu", qa, qb, scale, zero, true)
+	return mulQuantized(c, "quantized.mul_relu", qa, qb, scale, zero, true)
 }
 
-// multiply multiplies the integers minus their zero points, which is exact for 8 bits.
-func multiply(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.both(qa, qb)
+// mulQuantized implements quantized.mul and quantized.mul_relu: it multiplies the integers minus their zero points, which is exact for 8 bits.
+func mulQuantized(c dispatch.Context, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (_ *tensor.Tensor, err error) {
+	b := build.New(c, op)
+	defer b.Close(&err)
+	checkOperands(b, qa, qb)
 	factor := float32(qa.Quantizer().Scales[0]) * float32(qb.Quantizer().Scales[0]) * (1 / float32(scale))
-	return s.merged(productKernel, qa, qb, tensor.PerTensor(scale, zero), factor, relu)
+	return runBinary(b, mulKernel, qa, qb, tensor.PerTensor(scale, zero), factor, relu)
 }
 
-// QuantizedAddScalar returns a tensor plus a number, whose quantizer holds all that the tensor's did.
+// QuantizedAddScalar returns a tensor plus a scalar, with a quantizer that represents all values of the result.
 func QuantizedAddScalar(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
-	return shifted(c, "quantized.add_scalar", qa, b, false)
+	return addScalar(c, "quantized.add_scalar", qa, b, false)
 }
 
 // QuantizedAddScalarRelu returns relu of QuantizedAddScalar.
 func QuantizedAddScalarRelu(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
-	return shifted(c, "quantized.add_scalar_relu", qa, b, true)
+	return addScalar(c, "quantized.add_scalar_relu", qa, b, true)
 }
 
-// shifted moves the zero point by the number's integer, and where the range of the integers ends before that it makes the scale wider.
-func shifted(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.wants("qa", qa)
-	x, ok := s.finite(b)
-	if !ok {
-		return nil, nil
-	}
+// addScalar subtracts the quantized scalar from the zero point, and increases the scale if the zero point would be out of range.
+func addScalar(c dispatch.Context, op string, qa *tensor.Tensor, value dtype.Scalar, relu bool) (_ *tensor.Tensor, err error) {
+	b := build.New(c, op)
+	defer b.Close(&err)
+	checkPerTensor(b, "qa", qa)
+	x := readFinite(b, value)
 	q := qa.Quantizer()
 	lo, hi := qa.DType().StoredRange()
 	scale, zero := q.Scales[0], float64(q.Zeros[0])-math.RoundToEven(x/q.Scales[0])
 	if at := min(max(zero, float64(lo)), float64(hi)); at == zero {
-		return s.Return(s.positive(s.copied(qa, tensor.PerTensor(scale, int64(zero))), relu))
+		return b.Return(applyRelu(b, copyInts(b, qa, tensor.PerTensor(scale, int64(zero))), relu))
 	} else if at > zero {
 		scale, zero = (float64(hi)-zero)/float64(hi-lo)*scale, at
 	} else {
 		scale, zero = (zero-float64(lo))/float64(hi-lo)*scale, at
 	}
-	r := s.Add(s.dense(qa), s.Number(dtype.FloatScalar(math.RoundToEven(x/q.Scales[0])*q.Scales[0])))
-	return s.Return(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))
+	r := b.Add(asDequantized(b, qa), b.Number(dtype.FloatScalar(math.RoundToEven(x/q.Scales[0])*q.Scales[0])))
+	return b.Return(applyRelu(b, quantizeTo(b, r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))
 }
 
-// finite returns a number that is real and finite.
-func (s *scope) finite(b dtype.Scalar) (float64, bool) {
-	x := b.Float()
-	if b.Kind == dtype.KindComplex || math.IsNaN(x) || math.IsInf(x, 0) {
-		s.Failf("b must be a finite real number, but got %v", b)
+// readFinite returns a scalar as a float64; it must be real and finite.
+func readFinite(b *build.Builder, value dtype.Scalar) float64 {
+	x := value.Float()
+	if value.Kind == dtype.KindComplex || math.IsNaN(x) || math.IsInf(x, 0) {
+		b.Failf("b must be a finite real number, but got %v", value)
 	}
-	return x, true
+	return x
 }
 
-// copied returns a copy of the integers of t with another quantizer.
-func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
-	ints := s.ints(t)
-	made := s.CloneWith(ints, shape.Preserve)
-	return s.as(made, t.DType(), q)
+// copyInts returns a copy of the integers of t with another quantizer.
+func copyInts(b *build.Builder, t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
+	ints := intsOf(b, t)
+	result := b.CloneWith(ints, shape.Preserve)
+	return asQuantized(b, result, t.DType(), q)
 }
 
-// QuantizedMulScalar returns a tensor times a number, whose integers are those of the tensor, from the other end for a negative one.
+// QuantizedMulScalar returns a tensor times a scalar: the same integers with another scale, mirrored within their range for a negative scalar.
 func QuantizedMulScalar(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
-	return stretched(c, "quantized.mul_scalar", qa, b, false)
+	return mulScalar(c, "quantized.mul_scalar", qa, b, false)
 }
 
 // QuantizedMulScalarRelu returns relu of QuantizedMulScalar.
 func QuantizedMulScalarRelu(c dispatch.Context, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
-	return stretched(c, "quantized.mul_scalar_relu", qa, b, true)
+	return mulScalar(c, "quantized.mul_scalar_relu", qa, b, true)
 }
 
-func stretched(c dispatch.Context, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.wants("qa", qa)
-	x, ok := s.finite(b)
-	if !ok {
-		return nil, nil
-	}
+// mulScalar implements quantized.mul_scalar and quantized.mul_scalar_relu.
+func mulScalar(c dispatch.Context, op string, qa *tensor.Tensor, value dtype.Scalar, relu bool) (_ *tensor.Tensor, err error) {
+	b := build.New(c, op)
+	defer b.Close(&err)
+	checkPerTensor(b, "qa", qa)
+	x := readFinite(b, value)
 	q := qa.Quantizer()
 	lo, hi := qa.DType().StoredRange()
 	switch {
 	case x > 0:
-		return s.Return(s.positive(s.copied(qa, tensor.PerTensor(q.Scales[0]*x, q.Zeros[0])), relu))
+		return b.Return(applyRelu(b, copyInts(b, qa, tensor.PerTensor(q.Scales[0]*x, q.Zeros[0])), relu))
 	case x == 0:
-		made := s.copied(qa, tensor.PerTensor(1, 0))
-		s.Zero(made)
-		return s.Return(made)
+		result := copyInts(b, qa, tensor.PerTensor(1, 0))
+		b.Zero(result)
+		return b.Return(result)
 	}
-	ints := s.ints(qa)
-	turned := s.BitwiseNot(ints)
+	ints := intsOf(b, qa)
+	inverted := b.BitwiseNot(ints)
 	// ~x is hi + lo - x for integers with a sign, and for others too.
-	made := s.as(turned, qa.DType(), tensor.PerTensor(-x*q.Scales[0], hi+lo-q.Zeros[0]))
-	return s.Return(s.positive(made, relu))
+	result := asQuantized(b, inverted, qa.DType(), tensor.PerTensor(-x*q.Scales[0], hi+lo-q.Zeros[0]))
+	return b.Return(applyRelu(b, result, relu))
 }
 
-// QuantizedRelu6 returns the numbers held to [0, 6].
+// QuantizedRelu6 returns the elements clamped to [0, 6].
 func QuantizedRelu6(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "quantized.relu6")
-	defer s.Close(&err)
-	s.wants("self", self)
-	return s.Return(s.Clamp(self, dtype.IntScalar(0), dtype.IntScalar(6)))
+	b := build.New(c, "quantized.relu6")
+	defer b.Close(&err)
+	checkPerTensor(b, "self", self)
+	return b.Return(b.Clamp(self, dtype.IntScalar(0), dtype.IntScalar(6)))
 }
 
 // QuantizedCat concatenates tensors and requantizes them: by default like the first of them, otherwise with scale and zero.
 func QuantizedCat(c dispatch.Context, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "quantized.cat")
-	defer s.Close(&err)
+	b := build.New(c, "quantized.cat")
+	defer b.Close(&err)
 	if len(tensors) == 0 {
-		s.Failf("expected a list of at least one tensor")
+		b.Failf("expected a list of at least one tensor")
 	}
-	alike := make([]*tensor.Tensor, len(tensors))
+	requantized := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {
-		s.wants("every tensor", t)
+		checkPerTensor(b, "every tensor", t)
 		q := *tensor.PerTensor(tensors[0].Quantizer().Scales[0], tensors[0].Quantizer().Zeros[0])
 		if scale != nil {
 			q.Scales[0] = *scale
@@ -219,7 +215,7 @@ func QuantizedCat(c dispatch.Context, tensors []*tensor.Tensor, dim int64, scale
 		if zero != ops.NoInt {
 			q.Zeros[0] = int64(zero)
 		}
-		alike[i] = s.requantized(t, tensors[0].DType(), &q)
+		requantized[i] = requantize(b, t, tensors[0].DType(), &q)
 	}
-	return s.Return(s.Cat(alike, dim))
+	return b.Return(b.Cat(requantized, dim))
 }

@@ -5,36 +5,37 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// The destination of channels: an operator applied to a tensor of channel numbers shows which channel each element of the result has. These tensors
+// Propagation of channels: an operator applied to a tensor of channel numbers shows which channel each element of the result has. These tensors
 // are on the CPU, wherever the operand is.
 
-// numbered returns a tensor of the sizes of t whose elements are the numbers of their channels, all those of a channel in one place of memory.
-func (s *scope) numbered(t *tensor.Tensor, number func(i int) int64) *tensor.Tensor {
+// makeChannelNumbers returns a tensor of the sizes of t whose elements are the numbers of their channels; the elements of a channel share memory.
+func makeChannelNumbers(b *build.Builder, t *tensor.Tensor, number func(i int) int64) *tensor.Tensor {
 	q := t.Quantizer()
-	vector := s.list([]int64{int64(len(q.Scales))}, dtype.Int64, device.Host, func(i int) dtype.Scalar { return dtype.IntScalar(number(i)) })
+	vector := makeTensor(b, []int64{int64(len(q.Scales))}, dtype.Int64, device.Host, func(i int) dtype.Scalar { return dtype.IntScalar(number(i)) })
 	strides := make([]int64, t.Dim())
 	strides[q.Axis] = 1
-	return s.Track(vector.View(s.Op, t.Sizes(), strides, 0))
+	return b.Track(vector.View(b.Op, t.Sizes(), strides, 0))
 }
 
-// followed returns the quantizers of n views of t, which on makes of tensors of its sizes.
-func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*tensor.Tensor) []*tensor.Quantizer {
+// findViewQuantizers returns the quantizers of the n views that the function on creates of a tensor of the sizes of t.
+func findViewQuantizers(b *build.Builder, t *tensor.Tensor, n int, on func(*tensor.Tensor) []*tensor.Tensor) []*tensor.Quantizer {
 	q := t.Quantizer()
 	quantizers := slices.Repeat([]*tensor.Quantizer{q}, n)
 	if !q.PerChannel() {
 		return quantizers
 	}
-	base := s.numbered(t, func(i int) int64 { return int64(i) })
+	base := makeChannelNumbers(b, t, func(i int) int64 { return int64(i) })
 	var views []*tensor.Tensor
-	err := s.Try(func() { views = on(base) })
+	err := b.Try(func() { views = on(base) })
 	if failed := new(status.Error); errors.As(err, &failed) && failed.Code != status.Memory {
-		s.Failf("a view of sizes %v of a tensor that is quantized per channel along axis %d mixes channels; call dequantize() first", t.Sizes(), q.Axis)
+		b.Failf("a view of sizes %v of a tensor that is quantized per channel along axis %d mixes channels; call dequantize() first", t.Sizes(), q.Axis)
 	}
 	for i, v := range views {
 		axis := -1
@@ -56,19 +57,19 @@ func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*ten
 		}
 		switch {
 		case axis == -2 || v.Storage() != base.Storage() || last >= int64(len(q.Scales)):
-			s.Failf("the channels along axis %d of sizes %v are not one dimension of the view of sizes %v; call dequantize() first", q.Axis, t.Sizes(), v.Sizes())
+			b.Failf("the channels along axis %d of sizes %v are not one dimension of the view of sizes %v; call dequantize() first", q.Axis, t.Sizes(), v.Sizes())
 			return nil
 		case axis < 0: // of one channel
 			quantizers[i] = tensor.PerTensor(q.Scales[v.Offset()], q.Zeros[v.Offset()])
 			continue
 		}
-		quantizers[i] = taken(q, axis, int(v.Sizes()[axis]), func(k int) int64 { return v.Offset() + int64(k)*v.Strides()[axis] })
+		quantizers[i] = selectChannels(q, axis, int(v.Sizes()[axis]), func(k int) int64 { return v.Offset() + int64(k)*v.Strides()[axis] })
 	}
 	return quantizers
 }
 
-// gathered returns the quantizer of the results that f computed from tensors: that of the first, with channels mapped.
-func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
+// findResultQuantizer returns the quantizer of the results that f computed from tensors: that of the first, with channels mapped.
+func findResultQuantizer(b *build.Builder, t, results []*tensor.Tensor, f plainOperator) *tensor.Quantizer {
 	of := t[0].Quantizer()
 	if !of.PerChannel() {
 		return of
@@ -91,15 +92,15 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 		}
 		q := t[i].Quantizer()
 		if t[i].DType() != t[0].DType() || !q.PerChannel() {
-			s.Failf("all tensors must be quantized per channel with the same dtype, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(), t[i].DType(), q.Scheme())
+			b.Failf("all tensors must be quantized per channel with the same dtype, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(), t[i].DType(), q.Scheme())
 			return nil
 		}
-		numbered[i] = s.numbered(t[i], func(k int) int64 { return number(channel{q.Scales[k], q.Zeros[k]}) })
+		numbered[i] = makeChannelNumbers(b, t[i], func(k int) int64 { return number(channel{q.Scales[k], q.Zeros[k]}) })
 	}
-	list := s.keep(func() ([]*tensor.Tensor, error) { return f(nil, numbered) })
+	list := b.TrackAll(f(nil, numbered))
 	if list[0].Dim() == 0 { // an element has one channel
-		numbers, err := backend.Ints(s.Op, list[0])
-		if s.Check(err); err != nil {
+		numbers, err := backend.Ints(b.Op, list[0])
+		if b.Check(err); err != nil {
 			return nil
 		}
 		return tensor.PerTensor(all.Scales[numbers[0]], all.Zeros[numbers[0]])
@@ -109,11 +110,11 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 	}
 	for k := range list[0].Dim() {
 		axis := (of.Axis + k) % list[0].Dim() // its former axis, if the result has it
-		if channels, ok := s.along(list[0], axis); ok {
-			return taken(all, axis, len(channels), func(k int) int64 { return channels[k] })
+		if channels, ok := readChannels(b, list[0], axis); ok {
+			return selectChannels(all, axis, len(channels), func(k int) int64 { return channels[k] })
 		}
 	}
-	s.Failf("the channels are not one dimension of the result, of sizes %v; call dequantize() first", list[0].Sizes())
+	b.Failf("the channels are not one dimension of the result, of sizes %v; call dequantize() first", list[0].Sizes())
 	return nil
 }
 
@@ -122,20 +123,20 @@ type channel struct {
 	zero  int64
 }
 
-// taken returns a quantizer of n channels of q, along an axis.
-func taken(q *tensor.Quantizer, axis, n int, which func(k int) int64) *tensor.Quantizer {
-	made := &tensor.Quantizer{Scales: make([]float64, n), Zeros: make([]int64, n), Axis: axis}
+// selectChannels returns a quantizer of n channels of q, along an axis.
+func selectChannels(q *tensor.Quantizer, axis, n int, which func(k int) int64) *tensor.Quantizer {
+	result := &tensor.Quantizer{Scales: make([]float64, n), Zeros: make([]int64, n), Axis: axis}
 	for k := range n {
-		made.Scales[k], made.Zeros[k] = q.Scales[which(k)], q.Zeros[which(k)]
+		result.Scales[k], result.Zeros[k] = q.Scales[which(k)], q.Zeros[which(k)]
 	}
-	return made
+	return result
 }
 
-// along returns the numbers in a tensor by the index along an axis; false where they depend on another index too.
-func (s *scope) along(t *tensor.Tensor, axis int) (numbers []int64, ok bool) {
-	all := s.RowMajor(t, dtype.Int64)
-	elements, err := backend.Ints(s.Op, all)
-	if s.Check(err); err != nil {
+// readChannels returns the channel number at each index of an axis, and false if it also depends on another index.
+func readChannels(b *build.Builder, t *tensor.Tensor, axis int) (numbers []int64, ok bool) {
+	all := b.RowMajor(t, dtype.Int64)
+	elements, err := backend.Ints(b.Op, all)
+	if b.Check(err); err != nil {
 		return nil, false
 	}
 	n, inner := int(t.Sizes()[axis]), 1

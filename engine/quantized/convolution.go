@@ -1,6 +1,7 @@
 package quantized
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -8,35 +9,36 @@ import (
 
 // QuantizedConv2d returns the convolution of quantized tensors, plus bias.
 func QuantizedConv2d(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
-	return convolve(c, "quantized.conv2d", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), false)
+	return convolve2d(c, "quantized.conv2d", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), false)
 }
 
 // QuantizedConv2dRelu returns relu of QuantizedConv2d.
 func QuantizedConv2dRelu(c dispatch.Context, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, scale float64, zero int64) (*tensor.Tensor, error) {
-	return convolve(c, "quantized.conv2d_relu", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), true)
+	return convolve2d(c, "quantized.conv2d_relu", self, weight, bias, stride, padding, dilation, groups, tensor.PerTensor(scale, zero), true)
 }
 
-func convolve(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, q *tensor.Quantizer, relu bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, op)
-	defer s.Close(&err)
-	s.wants("self", self)
+// convolve2d implements quantized.conv2d and quantized.conv2d_relu.
+func convolve2d(c dispatch.Context, op string, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64, q *tensor.Quantizer, relu bool) (_ *tensor.Tensor, err error) {
+	b := build.New(c, op)
+	defer b.Close(&err)
+	checkPerTensor(b, "self", self)
 	switch {
 	case self.DType() == dtype.QInt32:
-		s.Failf("self must be quint8 or qint8, but got %v", self.DType())
+		b.Failf("self must be quint8 or qint8, but got %v", self.DType())
 	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
-		s.Failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
+		b.Failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
 	case weight.Quantizer().Axis > 0:
-		s.Failf("the channels of weight must be along dimension 0, but are along %d", weight.Quantizer().Axis)
+		b.Failf("the channels of weight must be along dimension 0, but are along %d", weight.Quantizer().Axis)
 	case weight.Dim() != 4:
-		s.Failf("weight must have four dimensions, but got sizes %v", weight.Sizes())
+		b.Failf("weight must have four dimensions, but got sizes %v", weight.Sizes())
 	case bias != nil && (isQuantized(bias) || bias.DType() != dtype.Float32):
-		s.Failf("bias must be of float32, but got %v", bias.DType())
+		b.Failf("bias must be of float32, but got %v", bias.DType())
 	}
-	s.together(self, weight, bias)
-	x, w := s.dense(self), s.dense(weight)
-	y := s.Conv2d(x, w, bias, stride, padding, dilation, groups)
+	checkSameDevice(b, self, weight, bias)
+	x, w := asDequantized(b, self), asDequantized(b, weight)
+	y := b.Conv2d(x, w, bias, stride, padding, dilation, groups)
 	if relu {
-		y = s.Relu(y)
+		y = b.Relu(y)
 	}
-	return s.Return(s.quantized(y, self.DType(), q))
+	return b.Return(quantizeTo(b, y, self.DType(), q))
 }

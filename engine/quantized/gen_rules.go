@@ -3,6 +3,7 @@
 package quantized
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -155,135 +156,135 @@ var rules = dispatch.Backend{
 }
 
 func quantizedEq(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "eq", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Eq(out, t[0], t[1]))
+	return unwrapOne(applyAnswerRule(c, "eq", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Eq(out, t[0], t[1]))
 	}))
 }
 
 func quantizedNe(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "ne", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Ne(out, t[0], t[1]))
+	return unwrapOne(applyAnswerRule(c, "ne", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Ne(out, t[0], t[1]))
 	}))
 }
 
 func quantizedLt(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "lt", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Lt(out, t[0], t[1]))
+	return unwrapOne(applyAnswerRule(c, "lt", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Lt(out, t[0], t[1]))
 	}))
 }
 
 func quantizedLe(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "le", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Le(out, t[0], t[1]))
+	return unwrapOne(applyAnswerRule(c, "le", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Le(out, t[0], t[1]))
 	}))
 }
 
 func quantizedGt(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "gt", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Gt(out, t[0], t[1]))
+	return unwrapOne(applyAnswerRule(c, "gt", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Gt(out, t[0], t[1]))
 	}))
 }
 
 func quantizedGe(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "ge", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Ge(out, t[0], t[1]))
+	return unwrapOne(applyAnswerRule(c, "ge", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Ge(out, t[0], t[1]))
 	}))
 }
 
 func quantizedIsclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "isclose", nil, []*tensor.Tensor{self, other}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Isclose(t[0], t[1], rtol, atol, equalNan))
+	return unwrapOne(applyAnswerRule(c, "isclose", nil, []*tensor.Tensor{self, other}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Isclose(t[0], t[1], rtol, atol, equalNan))
 	}))
 }
 
 func quantizedAllclose(c dispatch.Context, self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
-	s := newScope(c, "allclose")
-	defer s.Close(&err)
-	t := s.denseAll([]*tensor.Tensor{self, other})
+	b := build.New(c, "allclose")
+	defer b.Close(&err)
+	t := dequantizeAll(b, []*tensor.Tensor{self, other})
 	return c.Allclose(t[0], t[1], rtol, atol, equalNan)
 }
 
 func quantizedIsnan(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "isnan", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Isnan(t[0]))
+	return unwrapOne(applyAnswerRule(c, "isnan", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Isnan(t[0]))
 	}))
 }
 
 func quantizedIsinf(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "isinf", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Isinf(t[0]))
+	return unwrapOne(applyAnswerRule(c, "isinf", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Isinf(t[0]))
 	}))
 }
 
 func quantizedIsfinite(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "isfinite", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Isfinite(t[0]))
+	return unwrapOne(applyAnswerRule(c, "isfinite", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Isfinite(t[0]))
 	}))
 }
 
 func quantizedIsreal(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "isreal", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Isreal(t[0]))
+	return unwrapOne(applyAnswerRule(c, "isreal", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Isreal(t[0]))
 	}))
 }
 
 func quantizedSignbit(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(answer(c, "signbit", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Signbit(out, t[0]))
+	return unwrapOne(applyAnswerRule(c, "signbit", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Signbit(out, t[0]))
 	}))
 }
 
 func quantizedReal(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "real", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Real(t[0]))
+	return unwrapOne(applyViewRule(c, "real", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Real(t[0]))
 	}))
 }
 
 func quantizedImag(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "imag", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Imag(t[0]))
+	return unwrapOne(applyViewRule(c, "imag", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Imag(t[0]))
 	}))
 }
 
 func quantizedViewAsReal(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "view_as_real", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ViewAsReal(t[0]))
+	return unwrapOne(applyViewRule(c, "view_as_real", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.ViewAsReal(t[0]))
 	}))
 }
 
 func quantizedConj(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Conj(t[0]))
+	return unwrapOne(applyViewRule(c, "conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Conj(t[0]))
 	}))
 }
 
 func quantizedResolveConj(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "resolve_conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ResolveConj(t[0]))
+	return unwrapOne(applyViewRule(c, "resolve_conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.ResolveConj(t[0]))
 	}))
 }
 
 func quantizedResolveNeg(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "resolve_neg", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ResolveNeg(t[0]))
+	return unwrapOne(applyViewRule(c, "resolve_neg", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.ResolveNeg(t[0]))
 	}))
 }
 
 func quantizedClone(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "clone", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Clone(t[0], f))
+	return unwrapOne(applyMoveRule(c, "clone", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Clone(t[0], f))
 	}))
 }
 
 func quantizedContiguous(c dispatch.Context, self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "contiguous", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Contiguous(t[0], f))
+	return unwrapOne(applyMoveRule(c, "contiguous", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Contiguous(t[0], f))
 	}))
 }
 
 func quantizedFill(c dispatch.Context, out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "fill", out, []*tensor.Tensor{self, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Fill(out, t[0], t[1]))
+	return unwrapOne(applyPlaceRule(c, "fill", out, []*tensor.Tensor{self, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Fill(out, t[0], t[1]))
 	}))
 }
 
@@ -308,116 +309,116 @@ func quantizedSaveDict(c dispatch.Context, path string, names []string, tensors 
 }
 
 func quantizedIndexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "index", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.IndexGet(t[0], items))
+	return unwrapOne(applyMoveRule(c, "index", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.IndexGet(t[0], items))
 	}))
 }
 
 func quantizedIndexSelect(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "index_select", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.IndexSelect(out, t[0], dim, t[1]))
+	return unwrapOne(applyMoveRule(c, "index_select", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.IndexSelect(out, t[0], dim, t[1]))
 	}))
 }
 
 func quantizedMaskedSelect(c dispatch.Context, out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "masked_select", out, []*tensor.Tensor{self, mask}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.MaskedSelect(out, t[0], t[1]))
+	return unwrapOne(applyMoveRule(c, "masked_select", out, []*tensor.Tensor{self, mask}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.MaskedSelect(out, t[0], t[1]))
 	}))
 }
 
 func quantizedMaskedFill(c dispatch.Context, out, self, mask, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "masked_fill", out, []*tensor.Tensor{self, mask, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.MaskedFill(out, t[0], t[1], t[2]))
+	return unwrapOne(applyPlaceRule(c, "masked_fill", out, []*tensor.Tensor{self, mask, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.MaskedFill(out, t[0], t[1], t[2]))
 	}))
 }
 
 func quantizedMaskedScatter(c dispatch.Context, out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "masked_scatter", out, []*tensor.Tensor{self, mask, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.MaskedScatter(out, t[0], t[1], t[2]))
+	return unwrapOne(applyPlaceRule(c, "masked_scatter", out, []*tensor.Tensor{self, mask, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.MaskedScatter(out, t[0], t[1], t[2]))
 	}))
 }
 
 func quantizedGather(c dispatch.Context, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x4 bool) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "gather", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Gather(out, t[0], dim, t[1], x4))
+	return unwrapOne(applyMoveRule(c, "gather", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Gather(out, t[0], dim, t[1], x4))
 	}))
 }
 
 func quantizedTake(c dispatch.Context, out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "take", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Take(out, t[0], t[1]))
+	return unwrapOne(applyMoveRule(c, "take", out, []*tensor.Tensor{self, index}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Take(out, t[0], t[1]))
 	}))
 }
 
 func quantizedTakeAlongDim(c dispatch.Context, out, self, indices *tensor.Tensor, dim ops.Int) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "take_along_dim", out, []*tensor.Tensor{self, indices}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.TakeAlongDim(out, t[0], t[1], dim))
+	return unwrapOne(applyMoveRule(c, "take_along_dim", out, []*tensor.Tensor{self, indices}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.TakeAlongDim(out, t[0], t[1], dim))
 	}))
 }
 
 func quantizedScatter(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "scatter", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Scatter(out, t[0], dim, t[1], t[2]))
+	return unwrapOne(applyPlaceRule(c, "scatter", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Scatter(out, t[0], dim, t[1], t[2]))
 	}))
 }
 
 func quantizedIndexCopy(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "index_copy", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.IndexCopy(out, t[0], dim, t[1], t[2]))
+	return unwrapOne(applyPlaceRule(c, "index_copy", out, []*tensor.Tensor{self, index, source}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.IndexCopy(out, t[0], dim, t[1], t[2]))
 	}))
 }
 
 func quantizedIndexFill(c dispatch.Context, out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "index_fill", out, []*tensor.Tensor{self, index, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.IndexFill(out, t[0], dim, t[1], t[2]))
+	return unwrapOne(applyPlaceRule(c, "index_fill", out, []*tensor.Tensor{self, index, value}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.IndexFill(out, t[0], dim, t[1], t[2]))
 	}))
 }
 
 func quantizedCat(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(join(c, "cat", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Cat(out, t, dim))
+	return unwrapOne(applyJoinRule(c, "cat", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Cat(out, t, dim))
 	}))
 }
 
 func quantizedStack(c dispatch.Context, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(join(c, "stack", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Stack(out, t, dim))
+	return unwrapOne(applyJoinRule(c, "stack", out, tensors, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Stack(out, t, dim))
 	}))
 }
 
 func quantizedRepeat(c dispatch.Context, self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "repeat", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Repeat(t[0], repeats))
+	return unwrapOne(applyMoveRule(c, "repeat", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Repeat(t[0], repeats))
 	}))
 }
 
 func quantizedRoll(c dispatch.Context, self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "roll", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Roll(t[0], shifts, dims))
+	return unwrapOne(applyMoveRule(c, "roll", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Roll(t[0], shifts, dims))
 	}))
 }
 
 func quantizedFlip(c dispatch.Context, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "flip", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Flip(t[0], dims))
+	return unwrapOne(applyMoveRule(c, "flip", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Flip(t[0], dims))
 	}))
 }
 
 func quantizedDiagonalScatter(c dispatch.Context, self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "diagonal_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.DiagonalScatter(t[0], t[1], offset, dim1, dim2))
+	return unwrapOne(applyPlaceRule(c, "diagonal_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.DiagonalScatter(t[0], t[1], offset, dim1, dim2))
 	}))
 }
 
 func quantizedSelectScatter(c dispatch.Context, self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "select_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.SelectScatter(t[0], t[1], dim, index))
+	return unwrapOne(applyPlaceRule(c, "select_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.SelectScatter(t[0], t[1], dim, index))
 	}))
 }
 
 func quantizedSliceScatter(c dispatch.Context, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "slice_scatter", out, []*tensor.Tensor{self, src}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.SliceScatter(out, t[0], t[1], dim, start, end, step))
+	return unwrapOne(applyPlaceRule(c, "slice_scatter", out, []*tensor.Tensor{self, src}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.SliceScatter(out, t[0], t[1], dim, start, end, step))
 	}))
 }
 
@@ -430,167 +431,167 @@ func quantizedIsNeg(c dispatch.Context, self *tensor.Tensor) (r0 bool, err error
 }
 
 func quantizedStdCorrection(c dispatch.Context, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "std", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.StdCorrection(out, t[0], dim, correction, keepdim))
+	return unwrapOne(applyNumbersRule(c, "std", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.StdCorrection(out, t[0], dim, correction, keepdim))
 	}))
 }
 
 func quantizedAmax(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	return one(rank(c, "amax", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Amax(out, t[0], dim, keepdim))
+	return unwrapOne(applyRankRule(c, "amax", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Amax(out, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedAmin(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	return one(rank(c, "amin", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Amin(out, t[0], dim, keepdim))
+	return unwrapOne(applyRankRule(c, "amin", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Amin(out, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedMax(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(rank(c, "max", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Max(out, t[0]))
+	return unwrapOne(applyRankRule(c, "max", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Max(out, t[0]))
 	}))
 }
 
 func quantizedMaxDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("max", outValues, outIndices); err != nil {
+	if err = checkNoOut("max", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "max", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.MaxDim(nil, nil, t[0], dim, keepdim))
+	return unwrapTwo(applyRankRule(c, "max", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.MaxDim(nil, nil, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedMin(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(rank(c, "min", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Min(out, t[0]))
+	return unwrapOne(applyRankRule(c, "min", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Min(out, t[0]))
 	}))
 }
 
 func quantizedMinDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("min", outValues, outIndices); err != nil {
+	if err = checkNoOut("min", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "min", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.MinDim(nil, nil, t[0], dim, keepdim))
+	return unwrapTwo(applyRankRule(c, "min", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.MinDim(nil, nil, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedAminmax(c dispatch.Context, outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("aminmax", outMin, outMax); err != nil {
+	if err = checkNoOut("aminmax", outMin, outMax); err != nil {
 		return
 	}
-	return two(rank(c, "aminmax", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.Aminmax(nil, nil, t[0], dim, keepdim))
+	return unwrapTwo(applyRankRule(c, "aminmax", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.Aminmax(nil, nil, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedArgmax(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	return one(index(c, "argmax", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Argmax(out, t[0], dim, keepdim))
+	return unwrapOne(applyIndexRule(c, "argmax", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Argmax(out, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedArgmin(c dispatch.Context, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
-	return one(index(c, "argmin", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Argmin(out, t[0], dim, keepdim))
+	return unwrapOne(applyIndexRule(c, "argmin", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Argmin(out, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedClampTensor(c dispatch.Context, out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "clamp", out, []*tensor.Tensor{self, low, high}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ClampTensor(out, t[0], t[1], t[2]))
+	return unwrapOne(applyNumbersRule(c, "clamp", out, []*tensor.Tensor{self, low, high}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.ClampTensor(out, t[0], t[1], t[2]))
 	}))
 }
 
 func quantizedClamp(c dispatch.Context, out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "clamp", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Clamp(out, t[0], low, high))
+	return unwrapOne(applyNumbersRule(c, "clamp", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Clamp(out, t[0], low, high))
 	}))
 }
 
 func quantizedClampMin(c dispatch.Context, out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "clamp_min", out, []*tensor.Tensor{self, low}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ClampMin(out, t[0], t[1]))
+	return unwrapOne(applyNumbersRule(c, "clamp_min", out, []*tensor.Tensor{self, low}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.ClampMin(out, t[0], t[1]))
 	}))
 }
 
 func quantizedClampMax(c dispatch.Context, out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "clamp_max", out, []*tensor.Tensor{self, high}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ClampMax(out, t[0], t[1]))
+	return unwrapOne(applyNumbersRule(c, "clamp_max", out, []*tensor.Tensor{self, high}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.ClampMax(out, t[0], t[1]))
 	}))
 }
 
 func quantizedMaximum(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "maximum", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Maximum(out, t[0], t[1]))
+	return unwrapOne(applyNumbersRule(c, "maximum", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Maximum(out, t[0], t[1]))
 	}))
 }
 
 func quantizedMinimum(c dispatch.Context, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(numbers(c, "minimum", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Minimum(out, t[0], t[1]))
+	return unwrapOne(applyNumbersRule(c, "minimum", out, []*tensor.Tensor{self, other}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Minimum(out, t[0], t[1]))
 	}))
 }
 
 func quantizedSort(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("sort", outValues, outIndices); err != nil {
+	if err = checkNoOut("sort", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "sort", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.Sort(nil, nil, t[0], dim, descending))
+	return unwrapTwo(applyRankRule(c, "sort", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.Sort(nil, nil, t[0], dim, descending))
 	}))
 }
 
 func quantizedSortStable(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("sort", outValues, outIndices); err != nil {
+	if err = checkNoOut("sort", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "sort", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.SortStable(nil, nil, t[0], x3, dim, descending))
+	return unwrapTwo(applyRankRule(c, "sort", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.SortStable(nil, nil, t[0], x3, dim, descending))
 	}))
 }
 
 func quantizedTopk(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("topk", outValues, outIndices); err != nil {
+	if err = checkNoOut("topk", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "topk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.Topk(nil, nil, t[0], k, dim, largest, sorted))
+	return unwrapTwo(applyRankRule(c, "topk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.Topk(nil, nil, t[0], k, dim, largest, sorted))
 	}))
 }
 
 func quantizedMedian(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(rank(c, "median", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Median(t[0]))
+	return unwrapOne(applyRankRule(c, "median", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Median(t[0]))
 	}))
 }
 
 func quantizedMedianDim(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("median", outValues, outIndices); err != nil {
+	if err = checkNoOut("median", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "median", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.MedianDim(nil, nil, t[0], dim, keepdim))
+	return unwrapTwo(applyRankRule(c, "median", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.MedianDim(nil, nil, t[0], dim, keepdim))
 	}))
 }
 
 func quantizedKthvalue(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("kthvalue", outValues, outIndices); err != nil {
+	if err = checkNoOut("kthvalue", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "kthvalue", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.Kthvalue(nil, nil, t[0], k, dim, keepdim))
+	return unwrapTwo(applyRankRule(c, "kthvalue", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.Kthvalue(nil, nil, t[0], k, dim, keepdim))
 	}))
 }
 
 func quantizedMode(c dispatch.Context, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if err = withoutOut("mode", outValues, outIndices); err != nil {
+	if err = checkNoOut("mode", outValues, outIndices); err != nil {
 		return
 	}
-	return two(rank(c, "mode", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return pair(c.Mode(nil, nil, t[0], dim, keepdim))
+	return unwrapTwo(applyRankRule(c, "mode", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapTwo(c.Mode(nil, nil, t[0], dim, keepdim))
 	}))
 }
 
@@ -615,8 +616,8 @@ func quantizedIsShared(c dispatch.Context, self *tensor.Tensor) (r0 bool, err er
 }
 
 func quantizedPinMemory(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "pin_memory", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.PinMemory(t[0]))
+	return unwrapOne(applyMoveRule(c, "pin_memory", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.PinMemory(t[0]))
 	}))
 }
 
@@ -629,253 +630,253 @@ func quantizedIsPinned(c dispatch.Context, self *tensor.Tensor) (r0 bool, err er
 }
 
 func quantizedView(c dispatch.Context, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "view", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.View(t[0], size))
+	return unwrapOne(applyViewRule(c, "view", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.View(t[0], size))
 	}))
 }
 
 func quantizedReshape(c dispatch.Context, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "reshape", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Reshape(t[0], size))
+	return unwrapOne(applyViewRule(c, "reshape", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Reshape(t[0], size))
 	}))
 }
 
 func quantizedReshapeAs(c dispatch.Context, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "reshape_as", nil, []*tensor.Tensor{self, other}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.ReshapeAs(t[0], t[1]))
+	return unwrapOne(applyViewRule(c, "reshape_as", nil, []*tensor.Tensor{self, other}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.ReshapeAs(t[0], t[1]))
 	}))
 }
 
 func quantizedFlatten(c dispatch.Context, self *tensor.Tensor, start, end int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "flatten", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Flatten(t[0], start, end))
+	return unwrapOne(applyViewRule(c, "flatten", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Flatten(t[0], start, end))
 	}))
 }
 
 func quantizedUnflatten(c dispatch.Context, self *tensor.Tensor, dim int64, sizes []int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "unflatten", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Unflatten(t[0], dim, sizes))
+	return unwrapOne(applyViewRule(c, "unflatten", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Unflatten(t[0], dim, sizes))
 	}))
 }
 
 func quantizedRavel(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "ravel", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Ravel(t[0]))
+	return unwrapOne(applyViewRule(c, "ravel", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Ravel(t[0]))
 	}))
 }
 
 func quantizedTransposeMatrix(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "t", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.TransposeMatrix(out, t[0]))
+	return unwrapOne(applyViewRule(c, "t", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.TransposeMatrix(out, t[0]))
 	}))
 }
 
 func quantizedTranspose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "transpose", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Transpose(out, t[0], dim0, dim1))
+	return unwrapOne(applyViewRule(c, "transpose", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Transpose(out, t[0], dim0, dim1))
 	}))
 }
 
 func quantizedPermute(c dispatch.Context, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "permute", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Permute(t[0], dims))
+	return unwrapOne(applyViewRule(c, "permute", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Permute(t[0], dims))
 	}))
 }
 
 func quantizedMovedim(c dispatch.Context, self *tensor.Tensor, source, destination int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "movedim", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Movedim(t[0], source, destination))
+	return unwrapOne(applyViewRule(c, "movedim", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Movedim(t[0], source, destination))
 	}))
 }
 
 func quantizedMovedimList(c dispatch.Context, self *tensor.Tensor, source, destination []int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "movedim", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.MovedimList(t[0], source, destination))
+	return unwrapOne(applyViewRule(c, "movedim", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.MovedimList(t[0], source, destination))
 	}))
 }
 
 func quantizedTransposeAll(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "T", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.TransposeAll(t[0]))
+	return unwrapOne(applyViewRule(c, "T", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.TransposeAll(t[0]))
 	}))
 }
 
 func quantizedTransposeLast(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "mT", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.TransposeLast(t[0]))
+	return unwrapOne(applyViewRule(c, "mT", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.TransposeLast(t[0]))
 	}))
 }
 
 func quantizedAdjointMatrix(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "H", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.AdjointMatrix(t[0]))
+	return unwrapOne(applyViewRule(c, "H", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.AdjointMatrix(t[0]))
 	}))
 }
 
 func quantizedAdjoint(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "adjoint", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Adjoint(t[0]))
+	return unwrapOne(applyViewRule(c, "adjoint", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Adjoint(t[0]))
 	}))
 }
 
 func quantizedExpand(c dispatch.Context, self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "expand", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Expand(t[0], size, x2))
+	return unwrapOne(applyViewRule(c, "expand", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Expand(t[0], size, x2))
 	}))
 }
 
 func quantizedBroadcastTo(c dispatch.Context, self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "broadcast_to", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.BroadcastTo(t[0], size))
+	return unwrapOne(applyViewRule(c, "broadcast_to", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.BroadcastTo(t[0], size))
 	}))
 }
 
 func quantizedSqueeze(c dispatch.Context, out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Squeeze(out, t[0]))
+	return unwrapOne(applyViewRule(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Squeeze(out, t[0]))
 	}))
 }
 
 func quantizedSqueezeDim(c dispatch.Context, out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.SqueezeDim(out, t[0], dim))
+	return unwrapOne(applyViewRule(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.SqueezeDim(out, t[0], dim))
 	}))
 }
 
 func quantizedSqueezeDims(c dispatch.Context, out, self *tensor.Tensor, dims []int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.SqueezeDims(out, t[0], dims))
+	return unwrapOne(applyViewRule(c, "squeeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.SqueezeDims(out, t[0], dims))
 	}))
 }
 
 func quantizedUnsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "unsqueeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Unsqueeze(out, t[0], dim))
+	return unwrapOne(applyViewRule(c, "unsqueeze", out, []*tensor.Tensor{self}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Unsqueeze(out, t[0], dim))
 	}))
 }
 
 func quantizedNarrow(c dispatch.Context, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "narrow", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Narrow(t[0], dim, start, length))
+	return unwrapOne(applyViewRule(c, "narrow", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Narrow(t[0], dim, start, length))
 	}))
 }
 
 func quantizedSelect(c dispatch.Context, self *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "select", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Select(t[0], dim, index))
+	return unwrapOne(applyViewRule(c, "select", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Select(t[0], dim, index))
 	}))
 }
 
 func quantizedSlice(c dispatch.Context, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "slice", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Slice(t[0], dim, start, end, step))
+	return unwrapOne(applyViewRule(c, "slice", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Slice(t[0], dim, start, end, step))
 	}))
 }
 
 func quantizedUnfold(c dispatch.Context, self *tensor.Tensor, dim, size, step int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "unfold", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Unfold(t[0], dim, size, step))
+	return unwrapOne(applyViewRule(c, "unfold", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Unfold(t[0], dim, size, step))
 	}))
 }
 
 func quantizedDiagonal(c dispatch.Context, self *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "diagonal", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Diagonal(t[0], offset, dim1, dim2))
+	return unwrapOne(applyViewRule(c, "diagonal", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Diagonal(t[0], offset, dim1, dim2))
 	}))
 }
 
 func quantizedDetach(c dispatch.Context, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	return one(view(c, "detach", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.Detach(t[0]))
+	return unwrapOne(applyViewRule(c, "detach", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return wrapOne(c.Detach(t[0]))
 	}))
 }
 
 func quantizedUnbind(c dispatch.Context, self *tensor.Tensor, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "unbind", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "unbind", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Unbind(t[0], dim))
 	}))
 }
 
 func quantizedSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Split(t[0], splitSize, dim))
 	}))
 }
 
 func quantizedSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "split_with_sizes", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "split_with_sizes", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.SplitWithSizes(t[0], sizes, dim))
 	}))
 }
 
 func quantizedChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "chunk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "chunk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Chunk(t[0], chunks, dim))
 	}))
 }
 
 func quantizedUnsafeChunk(c dispatch.Context, self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "unsafe_chunk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "unsafe_chunk", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.UnsafeChunk(t[0], chunks, dim))
 	}))
 }
 
 func quantizedUnsafeSplit(c dispatch.Context, self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "unsafe_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "unsafe_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.UnsafeSplit(t[0], splitSize, dim))
 	}))
 }
 
 func quantizedUnsafeSplitWithSizes(c dispatch.Context, self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "unsafe_split_with_sizes", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "unsafe_split_with_sizes", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.UnsafeSplitWithSizes(t[0], sizes, dim))
 	}))
 }
 
 func quantizedTensorSplit(c dispatch.Context, self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "tensor_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "tensor_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.TensorSplit(t[0], sections, dim))
 	}))
 }
 
 func quantizedTensorSplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64, dim int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "tensor_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "tensor_split", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.TensorSplitIndices(t[0], indices, dim))
 	}))
 }
 
 func quantizedHsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "hsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "hsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Hsplit(t[0], sections))
 	}))
 }
 
 func quantizedHsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "hsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "hsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.HsplitIndices(t[0], indices))
 	}))
 }
 
 func quantizedVsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "vsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "vsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Vsplit(t[0], sections))
 	}))
 }
 
 func quantizedVsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "vsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "vsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.VsplitIndices(t[0], indices))
 	}))
 }
 
 func quantizedDsplit(c dispatch.Context, self *tensor.Tensor, sections int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "dsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "dsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.Dsplit(t[0], sections))
 	}))
 }
 
 func quantizedDsplitIndices(c dispatch.Context, self *tensor.Tensor, indices []int64) (r0 []*tensor.Tensor, err error) {
-	return (view(c, "dsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return (applyViewRule(c, "dsplit", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return (c.DsplitIndices(t[0], indices))
 	}))
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/backend"
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -13,125 +14,125 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// make returns x quantized, which is checked first.
-func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*tensor.Tensor, error) {
-	switch s.CheckStrided(x); {
+// quantizeChecked quantizes x after checks of its dtype and layout.
+func quantizeChecked(b *build.Builder, x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*tensor.Tensor, error) {
+	switch b.CheckStrided(x); {
 	case isQuantized(x):
-		s.Failf("the tensor is quantized already; call dequantize() first")
+		b.Failf("the tensor is quantized already; call dequantize() first")
 	case x.DType() != dtype.Float32:
-		s.Failf("expected float32, but got %v; convert with float()", x.DType())
+		b.Failf("expected float32, but got %v; convert with float()", x.DType())
 	default:
-		s.Check(tensor.CheckQuantized(s.Op, d))
+		b.Check(tensor.CheckQuantized(b.Op, d))
 	}
-	return s.Return(s.quantized(x, d, q))
+	return b.Return(quantizeTo(b, x, d, q))
 }
 
 // QuantizePerTensor quantizes with one scale.
 func QuantizePerTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "quantize_per_tensor")
-	defer s.Close(&err)
-	return s.make(self, d, tensor.PerTensor(scale, zero))
+	b := build.New(c, "quantize_per_tensor")
+	defer b.Close(&err)
+	return quantizeChecked(b, self, d, tensor.PerTensor(scale, zero))
 }
 
 // QuantizePerTensorTensorQparams is QuantizePerTensor with a scale and a zero point in tensors.
 func QuantizePerTensorTensorQparams(c dispatch.Context, self, scale, zero *tensor.Tensor, d dtype.DType) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "quantize_per_tensor")
-	defer s.Close(&err)
-	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
+	b := build.New(c, "quantize_per_tensor")
+	defer b.Close(&err)
+	scales, zeros := readFloats(b, "scale", scale), readInts(b, "zero_point", zero)
 	if len(scales) != 1 || len(zeros) != 1 {
-		s.Failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
+		b.Failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
 	}
-	return s.make(self, d, tensor.PerTensor(scales[0], zeros[0]))
+	return quantizeChecked(b, self, d, tensor.PerTensor(scales[0], zeros[0]))
 }
 
 // QuantizePerTensorTensors is QuantizePerTensor for each tensor of a list, with a scale and a zero point each.
 func QuantizePerTensorTensors(c dispatch.Context, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) (_ []*tensor.Tensor, err error) {
-	s := newScope(c, "quantize_per_tensor")
-	defer s.Close(&err)
-	each, zero := s.floats("scales", scales), s.integers("zero_points", zeros)
+	b := build.New(c, "quantize_per_tensor")
+	defer b.Close(&err)
+	each, zero := readFloats(b, "scales", scales), readInts(b, "zero_points", zeros)
 	if len(each) != len(tensors) || len(zero) != len(tensors) {
-		s.Failf("expected one scale and one zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
+		b.Failf("expected one scale and one zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
 	}
 	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.QuantizePerTensor(tensors[i], each[i], zero[i], d) })
 }
 
 // QuantizePerChannel quantizes with a scale for each index along an axis.
 func QuantizePerChannel(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "quantize_per_channel")
-	defer s.Close(&err)
-	q := s.channels(self, scales, zeros, axis)
-	return s.make(self, d, q)
+	b := build.New(c, "quantize_per_channel")
+	defer b.Close(&err)
+	q := makeChannelQuantizer(b, self, scales, zeros, axis)
+	return quantizeChecked(b, self, d, q)
 }
 
-// channels returns the quantizer for a tensor.
-func (s *scope) channels(t, scales, zeros *tensor.Tensor, axis int64) *tensor.Quantizer {
-	at := s.axis(t, axis, scales, zeros)
-	return &tensor.Quantizer{Scales: s.floats("scales", scales), Zeros: s.integers("zero_points", zeros), Axis: at}
+// makeChannelQuantizer returns the quantizer of t along axis with scales and zero points from tensors.
+func makeChannelQuantizer(b *build.Builder, t, scales, zeros *tensor.Tensor, axis int64) *tensor.Quantizer {
+	at := checkChannelAxis(b, t, axis, scales, zeros)
+	return &tensor.Quantizer{Scales: readFloats(b, "scales", scales), Zeros: readInts(b, "zero_points", zeros), Axis: at}
 }
 
-// axis returns the dimension of t that scales and zero points are for.
-func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor) int {
-	at, err := shape.WrapDim(s.Op, axis, t.Dim())
-	s.Check(err)
+// checkChannelAxis returns the wrapped axis after checks of the dimensions of scales and zero points.
+func checkChannelAxis(b *build.Builder, t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor) int {
+	at, err := shape.WrapDim(b.Op, axis, t.Dim())
+	b.Check(err)
 	if t.Dim() == 0 {
-		s.Failf("a 0-dim tensor has no channels")
+		b.Failf("a 0-dim tensor has no channels")
 	}
 	for _, x := range []*tensor.Tensor{scales, zeros} {
 		if x.Dim() != 1 {
-			s.Failf("scales and zero_points must have one dimension, but got sizes %v", x.Sizes())
+			b.Failf("scales and zero_points must have one dimension, but got sizes %v", x.Sizes())
 		}
 	}
 	return at
 }
 
-// QuantizePerTensorDynamic quantizes with the scale and zero point that hold all numbers.
+// QuantizePerTensorDynamic quantizes with the scale and zero point that cover the range of the elements.
 func QuantizePerTensorDynamic(c dispatch.Context, self *tensor.Tensor, d dtype.DType, reduce bool) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "quantize_per_tensor_dynamic")
-	defer s.Close(&err)
+	b := build.New(c, "quantize_per_tensor_dynamic")
+	defer b.Close(&err)
 	lo, hi := d.StoredRange()
 	if d != dtype.QUint8 && d != dtype.QInt8 {
-		s.Check(tensor.CheckQuantized(s.Op, d))
-		s.Failf("not implemented for dtype %v; use quint8 or qint8", d)
+		b.Check(tensor.CheckQuantized(b.Op, d))
+		b.Failf("not implemented for dtype %v; use quint8 or qint8", d)
 	}
 	if reduce {
 		lo, hi = floorHalf(lo), floorHalf(hi)
 	}
-	scale, zero := s.chosen(self, lo, hi)
-	return s.make(self, d, tensor.PerTensor(scale, zero))
+	scale, zero := chooseQparams(b, self, lo, hi)
+	return quantizeChecked(b, self, d, tensor.PerTensor(scale, zero))
 }
 
 // floorHalf returns the bound of a range of one bit less.
 func floorHalf(v int64) int64 { return v >> 1 }
 
-// ChooseQparamsPerTensor returns the scale and zero point of quint8 that hold all numbers.
+// ChooseQparamsPerTensor returns the scale and zero point of quint8 that cover the range of the elements.
 func ChooseQparamsPerTensor(c dispatch.Context, self *tensor.Tensor, reduce bool) (_ float64, _ int64, err error) {
-	s := newScope(c, "choose_qparams_per_tensor")
-	defer s.Close(&err)
+	b := build.New(c, "choose_qparams_per_tensor")
+	defer b.Close(&err)
 	hi := int64(math.MaxUint8)
 	if reduce {
 		hi = floorHalf(hi)
 	}
-	scale, zero := s.chosen(self, 0, hi)
+	scale, zero := chooseQparams(b, self, 0, hi)
 	return scale, zero, nil
 }
 
 // leastScale replaces smaller scales.
 const leastScale = 6.1e-5
 
-// chosen returns the scale and the zero point that map the range of x, including 0, to the integers from lo to hi.
-func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int64) {
+// chooseQparams returns the scale and the zero point that map the range of x, including 0, to the integers from lo to hi.
+func chooseQparams(b *build.Builder, x *tensor.Tensor, lo, hi int64) (scale float64, zero int64) {
 	if x.DType() != dtype.Float32 {
-		s.Failf("expected float32, but got %v; convert with float()", x.DType())
+		b.Failf("expected float32, but got %v; convert with float()", x.DType())
 	}
 	if x.Numel() == 0 {
-		s.Failf("the range of an empty tensor is undefined")
+		b.Failf("the range of an empty tensor is undefined")
 	}
-	least, most, err := s.C.Aminmax(nil, nil, x, ops.NoInt, false)
-	s.Track(least, err)
-	s.Track(most, nil)
-	from, to := min(float32(s.number(least)), 0), max(float32(s.number(most)), 0)
+	least, most, err := b.C.Aminmax(nil, nil, x, ops.NoInt, false)
+	b.Track(least, err)
+	b.Track(most, nil)
+	from, to := min(float32(readFloat(b, least)), 0), max(float32(readFloat(b, most)), 0)
 	if from != from || to != to || math.IsInf(float64(from), 0) || math.IsInf(float64(to), 0) {
-		s.Failf("the numbers must be finite, but they are from %v to %v", from, to)
+		b.Failf("the numbers must be finite, but they are from %v to %v", from, to)
 		return 0, 0
 	}
 	scale = (float64(to) - float64(from)) / float64(hi-lo)
@@ -169,12 +170,12 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 	return scale, zero
 }
 
-// Dequantize returns the numbers of a quantized tensor; any other is given in float32.
+// Dequantize returns the dequantized values, and the elements of any other tensor in float32.
 func Dequantize(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "dequantize")
-	defer s.Close(&err)
-	s.CheckStrided(self)
-	return s.Return(s.CastTo(s.dense(self), dtype.Float32))
+	b := build.New(c, "dequantize")
+	defer b.Close(&err)
+	b.CheckStrided(self)
+	return b.Return(b.CastTo(asDequantized(b, self), dtype.Float32))
 }
 
 // DequantizeTensors is Dequantize for each tensor of a list.
@@ -184,22 +185,22 @@ func DequantizeTensors(c dispatch.Context, tensors []*tensor.Tensor) ([]*tensor.
 
 // MakePerTensorQuantizedTensor returns a copy of integers that represent numbers with one scale.
 func MakePerTensorQuantizedTensor(c dispatch.Context, self *tensor.Tensor, scale float64, zero int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "_make_per_tensor_quantized_tensor")
-	defer s.Close(&err)
-	return s.of(self, tensor.PerTensor(scale, zero))
+	b := build.New(c, "_make_per_tensor_quantized_tensor")
+	defer b.Close(&err)
+	return quantizeInts(b, self, tensor.PerTensor(scale, zero))
 }
 
 // MakePerChannelQuantizedTensor returns a copy of integers with a scale for each index along an axis.
 func MakePerChannelQuantizedTensor(c dispatch.Context, self, scales, zeros *tensor.Tensor, axis int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "_make_per_channel_quantized_tensor")
-	defer s.Close(&err)
-	return s.of(self, s.channels(self, scales, zeros, axis))
+	b := build.New(c, "_make_per_channel_quantized_tensor")
+	defer b.Close(&err)
+	return quantizeInts(b, self, makeChannelQuantizer(b, self, scales, zeros, axis))
 }
 
-// of returns a quantized copy of integers.
-func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, error) {
+// quantizeInts returns a quantized copy of integers.
+func quantizeInts(b *build.Builder, ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, error) {
 	var d dtype.DType
-	switch s.CheckStrided(ints); ints.DType() {
+	switch b.CheckStrided(ints); ints.DType() {
 	case dtype.Uint8:
 		d = dtype.QUint8
 	case dtype.Int8:
@@ -207,56 +208,58 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 	case dtype.Int32:
 		d = dtype.QInt32
 	default:
-		s.Failf("expected uint8, int8 or int32, but got %v", ints.DType())
+		b.Failf("expected uint8, int8 or int32, but got %v", ints.DType())
 	}
-	copied := s.CloneWith(ints, shape.Preserve)
-	return s.Return(s.as(copied, d, q))
+	copied := b.CloneWith(ints, shape.Preserve)
+	return b.Return(asQuantized(b, copied, d, q))
 }
 
-// EmptyAffineQuantized returns a tensor of arbitrary integers with one scale.
+// EmptyAffineQuantized returns a tensor of uninitialized integers with one scale.
 func EmptyAffineQuantized(c dispatch.Context, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, scale float64, zero int64) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "_empty_affine_quantized")
-	defer s.Close(&err)
-	return s.empty(size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
+	b := build.New(c, "_empty_affine_quantized")
+	defer b.Close(&err)
+	return makeEmpty(b, size, d, l, dev, func(*tensor.Tensor) *tensor.Quantizer { return tensor.PerTensor(scale, zero) })
 }
 
-// EmptyPerChannelAffineQuantized returns a tensor of arbitrary integers with a scale for each index along an axis.
+// EmptyPerChannelAffineQuantized returns a tensor of uninitialized integers with a scale for each index along an axis.
 func EmptyPerChannelAffineQuantized(c dispatch.Context, size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "_empty_per_channel_affine_quantized")
-	defer s.Close(&err)
-	return s.empty(size, d, l, dev, func(t *tensor.Tensor) *tensor.Quantizer { return s.channels(t, scales, zeros, axis) })
+	b := build.New(c, "_empty_per_channel_affine_quantized")
+	defer b.Close(&err)
+	return makeEmpty(b, size, d, l, dev, func(t *tensor.Tensor) *tensor.Quantizer { return makeChannelQuantizer(b, t, scales, zeros, axis) })
 }
 
-func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
-	s.Check(tensor.CheckQuantized(s.Op, d))
+// makeEmpty returns a quantized tensor with uninitialized integers.
+func makeEmpty(b *build.Builder, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
+	b.Check(tensor.CheckQuantized(b.Op, d))
 	if l != tensor.NoLayout && l != tensor.Strided {
-		s.Failf("quantized tensors must have layout strided, but got %v", l)
+		b.Failf("quantized tensors must have layout strided, but got %v", l)
 	}
-	ints := s.EmptyWith(size, d.Stored(), l, dev, shape.Contiguous)
-	return s.Return(s.as(ints, d, of(ints)))
+	ints := b.EmptyWith(size, d.Stored(), l, dev, shape.Contiguous)
+	return b.Return(asQuantized(b, ints, d, of(ints)))
 }
 
-// floats returns the elements of a tensor of scales.
-func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
+// readFloats returns the elements of a tensor of scales.
+func readFloats(b *build.Builder, name string, t *tensor.Tensor) []float64 {
 	if !t.DType().IsFloatingPoint() {
-		s.Failf("%s must be floats, but got %v", name, t.DType())
+		b.Failf("%s must be floats, but got %v", name, t.DType())
 	}
-	return elements(s, t, dtype.Float64, dtype.Scalar.Float)
+	return readElements(b, t, dtype.Float64, dtype.Scalar.Float)
 }
 
-// integers returns the elements of a tensor of zero points.
-func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
+// readInts returns the elements of a tensor of zero points.
+func readInts(b *build.Builder, name string, t *tensor.Tensor) []int64 {
 	if !t.DType().IsIntegral() {
-		s.Failf("%s must be integers, but got %v", name, t.DType())
+		b.Failf("%s must be integers, but got %v", name, t.DType())
 	}
-	return elements(s, t, dtype.Int64, func(v dtype.Scalar) int64 { return v.I })
+	return readElements(b, t, dtype.Int64, func(v dtype.Scalar) int64 { return v.I })
 }
 
-func elements[T any](s *scope, t *tensor.Tensor, d dtype.DType, value func(dtype.Scalar) T) []T {
-	s.CheckStrided(t)
-	t = s.RowMajor(s.CastTo(t, d), d)
-	at, err := backend.Elements(s.Op, t)
-	if s.Check(err); err != nil {
+// readElements returns the elements of t, cast to d, as Go values.
+func readElements[T any](b *build.Builder, t *tensor.Tensor, d dtype.DType, value func(dtype.Scalar) T) []T {
+	b.CheckStrided(t)
+	t = b.RowMajor(b.CastTo(t, d), d)
+	at, err := backend.Elements(b.Op, t)
+	if b.Check(err); err != nil {
 		return nil
 	}
 	list := make([]T, t.Numel())

@@ -24,39 +24,34 @@ func init() {
 	dispatch.Register(tensor.Quantized, &dispatch.Kind{Name: "quantized", Instead: "call dequantize() first", Backend: rules})
 }
 
-// scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
-type scope struct{ *build.Builder }
-
-func newScope(c dispatch.Context, op string) *scope { return &scope{build.New(c, op)} }
-
 // isQuantized reports whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
 
-// ints returns the integers of a quantized tensor, and any other tensor unchanged.
-func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
+// intsOf returns the integers of a quantized tensor, and any other tensor unchanged.
+func intsOf(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
 		return t
 	}
-	return s.Track(t.Ints(), nil)
+	return b.Track(t.Ints(), nil)
 }
 
-// as returns the quantized tensor of the dtype d over integers.
-func (s *scope) as(ints *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
-	return s.Track(ints.AsQuantized(s.Op, d, q))
+// asQuantized returns the quantized tensor of the dtype d over integers.
+func asQuantized(b *build.Builder, ints *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+	return b.Track(ints.AsQuantized(b.Op, d, q))
 }
 
-var quantize, dequantize = kernel.Get("quantize"), kernel.Get("dequantize")
+var quantizeKernel, dequantizeKernel = kernel.Get("quantize"), kernel.Get("dequantize")
 
-// parameters returns a factor of the dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
-func (s *scope) parameters(q *tensor.Quantizer, dev device.Device, n int, d dtype.DType, factor func(i int) float64) (factors, zeros *tensor.Tensor) {
-	sizes := broadcast(q, n)
-	factors = s.list(sizes, d, dev, func(i int) dtype.Scalar { return dtype.FloatScalar(factor(i)) })
-	zeros = s.list(sizes, dtype.Int32, dev, func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
+// makeParameters returns a factor of dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
+func makeParameters(b *build.Builder, q *tensor.Quantizer, dev device.Device, n int, d dtype.DType, factor func(i int) float64) (factors, zeros *tensor.Tensor) {
+	sizes := broadcastSizes(q, n)
+	factors = makeTensor(b, sizes, d, dev, func(i int) dtype.Scalar { return dtype.FloatScalar(factor(i)) })
+	zeros = makeTensor(b, sizes, dtype.Int32, dev, func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) })
 	return factors, zeros
 }
 
-// broadcast returns the sizes in which the parameters of a quantizer broadcast to a tensor of n dimensions.
-func broadcast(q *tensor.Quantizer, n int) []int64 {
+// broadcastSizes returns the sizes in which the parameters of a quantizer broadcast to a tensor of n dimensions.
+func broadcastSizes(q *tensor.Quantizer, n int) []int64 {
 	if !q.PerChannel() {
 		return nil
 	}
@@ -65,59 +60,61 @@ func broadcast(q *tensor.Quantizer, n int) []int64 {
 	return sizes
 }
 
-// quantized returns x, of float32, as a tensor of the dtype d, laid out as x is.
-func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
+// quantizeTo quantizes the float32 tensor x to dtype d, with the strides of x.
+func quantizeTo(b *build.Builder, x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	if x.DType() != dtype.Float32 {
-		s.Failf("expected float32, but got %v; convert with float()", x.DType())
+		b.Failf("expected float32, but got %v; convert with float()", x.DType())
 	}
-	to := s.EmptyLikeWith(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
-	made := s.Track(to.AsQuantized(s.Op, d, q)) // rejected before there is work
-	inverses, zeros := s.parameters(q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
+	to := b.EmptyLikeWith(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
+	result := b.Track(to.AsQuantized(b.Op, d, q)) // rejected before there is work
+	inverses, zeros := makeParameters(b, q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
 	lo, hi := d.StoredRange()
 	var params backend.Params
 	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
 	params.Set(1, dtype.Int32, dtype.IntScalar(hi))
-	s.run(quantize, d.Stored(), &params, to, x, inverses, zeros)
-	return made
+	runKernel(b, quantizeKernel, d.Stored(), &params, to, x, inverses, zeros)
+	return result
 }
 
-// dense dequantizes a quantized tensor to float32, and returns any other tensor unchanged. A per-tensor scale is a float32; per-channel scales are
+// asDequantized dequantizes a quantized tensor to float32, and returns any other tensor unchanged. A per-tensor scale is a float32; per-channel
+// scales are
 // not rounded.
-func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
+func asDequantized(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
 		return t
 	}
-	ints, q := s.ints(t), t.Quantizer()
-	to := s.EmptyLikeWith(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
-	scales, zeros := s.parameters(q, t.Device(), t.Dim(), dtype.Float64, func(i int) float64 {
+	ints, q := intsOf(b, t), t.Quantizer()
+	to := b.EmptyLikeWith(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
+	scales, zeros := makeParameters(b, q, t.Device(), t.Dim(), dtype.Float64, func(i int) float64 {
 		if q.PerChannel() {
 			return q.Scales[i]
 		}
 		return float64(float32(q.Scales[i]))
 	})
-	s.run(dequantize, ints.DType(), nil, to, ints, scales, zeros)
+	runKernel(b, dequantizeKernel, ints.DType(), nil, to, ints, scales, zeros)
 	return to
 }
 
-// together returns an error if non-nil tensors are on different devices.
-func (s *scope) together(list ...*tensor.Tensor) {
+// checkSameDevice ends the function with an error if non-nil tensors are on different devices.
+func checkSameDevice(b *build.Builder, list ...*tensor.Tensor) {
 	for _, t := range list[1:] {
 		if t != nil && t.Device() != list[0].Device() {
-			s.Check(tensoriter.TwoDevices(s.Op, list[0].Device(), t.Device()))
+			b.Check(tensoriter.TwoDevices(b.Op, list[0].Device(), t.Device()))
 		}
 	}
 }
 
-func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) {
+// runKernel runs an elementwise kernel; the first operand is the output.
+func runKernel(b *build.Builder, k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) {
 	w := backend.Elementwise{Kernel: k, Compute: compute, Params: params}
 	copy(w.Operands[:], operands)
-	s.Check(backend.On(operands[0]).Elementwise(s.Op, w))
+	b.Check(backend.On(operands[0]).Elementwise(b.Op, w))
 }
 
-// list returns a tensor of values that are made one by one.
-func (s *scope) list(sizes []int64, d dtype.DType, dev device.Device, value func(i int) dtype.Scalar) *tensor.Tensor {
-	t := s.Track(tensor.Empty(s.Op, sizes, d, dev))
-	s.Check(backend.On(t).Write(s.Op, backend.Writing{To: t, Set: func(bytes []byte) {
+// makeTensor returns a tensor with element i set to value(i).
+func makeTensor(b *build.Builder, sizes []int64, d dtype.DType, dev device.Device, value func(i int) dtype.Scalar) *tensor.Tensor {
+	t := b.Track(tensor.Empty(b.Op, sizes, d, dev))
+	b.Check(backend.On(t).Write(b.Op, backend.Writing{To: t, Set: func(bytes []byte) {
 		for i := range int(t.Numel()) {
 			tensor.Put(unsafe.Pointer(&bytes[int64(i)*d.Size()]), d, value(i))
 		}

@@ -1,6 +1,7 @@
 package quantized
 
 import (
+	"github.com/libtensor/libtensor/engine/build"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -8,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// quantizer returns that of a tensor, per channel or not.
-func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, error) {
+// checkQuantizer returns the quantizer of t, and an error unless it is per channel or per tensor, as channels says.
+func checkQuantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, error) {
 	q := t.Quantizer()
 	switch {
 	case q == nil:
@@ -24,7 +25,7 @@ func quantizer(op string, t *tensor.Tensor, channels bool) (*tensor.Quantizer, e
 
 // QScale returns the scale of a tensor that has one.
 func QScale(_ dispatch.Context, self *tensor.Tensor) (float64, error) {
-	q, err := quantizer("q_scale", self, false)
+	q, err := checkQuantizer("q_scale", self, false)
 	if err != nil {
 		return 0, err
 	}
@@ -33,7 +34,7 @@ func QScale(_ dispatch.Context, self *tensor.Tensor) (float64, error) {
 
 // QZeroPoint returns the zero point of a tensor that has one.
 func QZeroPoint(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
-	q, err := quantizer("q_zero_point", self, false)
+	q, err := checkQuantizer("q_zero_point", self, false)
 	if err != nil {
 		return 0, err
 	}
@@ -42,29 +43,29 @@ func QZeroPoint(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
 
 // QPerChannelScales returns the scales of the channels.
 func QPerChannelScales(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "q_per_channel_scales")
-	defer s.Close(&err)
-	q, err := quantizer(s.Op, self, true)
+	b := build.New(c, "q_per_channel_scales")
+	defer b.Close(&err)
+	q, err := checkQuantizer(b.Op, self, true)
 	if err != nil {
 		return nil, err
 	}
-	return s.Return(s.list([]int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(q.Scales[i]) }))
+	return b.Return(makeTensor(b, []int64{int64(len(q.Scales))}, dtype.Float64, self.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(q.Scales[i]) }))
 }
 
 // QPerChannelZeroPoints returns the zero points of the channels.
 func QPerChannelZeroPoints(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err error) {
-	s := newScope(c, "q_per_channel_zero_points")
-	defer s.Close(&err)
-	q, err := quantizer(s.Op, self, true)
+	b := build.New(c, "q_per_channel_zero_points")
+	defer b.Close(&err)
+	q, err := checkQuantizer(b.Op, self, true)
 	if err != nil {
 		return nil, err
 	}
-	return s.Return(s.list([]int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) }))
+	return b.Return(makeTensor(b, []int64{int64(len(q.Zeros))}, dtype.Int64, self.Device(), func(i int) dtype.Scalar { return dtype.IntScalar(q.Zeros[i]) }))
 }
 
 // QPerChannelAxis returns the dimension of the channels.
 func QPerChannelAxis(_ dispatch.Context, self *tensor.Tensor) (int64, error) {
-	q, err := quantizer("q_per_channel_axis", self, true)
+	q, err := checkQuantizer("q_per_channel_axis", self, true)
 	if err != nil {
 		return 0, err
 	}
@@ -90,15 +91,15 @@ func IntRepr(c dispatch.Context, self *tensor.Tensor) (_ *tensor.Tensor, err err
 	if !isQuantized(self) {
 		return nil, status.Runtimef("int_repr: expected a quantized tensor, but got one of dtype %v", self.DType())
 	}
-	s := newScope(c, "int_repr")
-	defer s.Close(&err)
-	ints := s.ints(self)
-	return s.Return(s.CloneWith(ints, shape.Preserve))
+	b := build.New(c, "int_repr")
+	defer b.Close(&err)
+	ints := intsOf(b, self)
+	return b.Return(b.CloneWith(ints, shape.Preserve))
 }
 
-// number returns the only element of t.
-func (s *scope) number(t *tensor.Tensor) float64 {
-	v, err := s.C.Item(t)
-	s.Check(err)
+// readFloat returns the only element of t.
+func readFloat(b *build.Builder, t *tensor.Tensor) float64 {
+	v, err := b.C.Item(t)
+	b.Check(err)
 	return v.Float()
 }

@@ -74,15 +74,20 @@ type quantizing struct {
 	f  *function
 }
 
+// ruleFunction returns the name of the function of engine/quantized that implements a rule.
+func ruleFunction(rule string) string {
+	return "apply" + strings.ToUpper(rule[:1]) + rule[1:] + "Rule"
+}
+
 // results returns the functions of engine/quantized that make one list of an operator's results, and results of a list.
 func (q *quantizing) results() (list, back string, err error) {
 	switch text := strings.Join(q.f.results, " "); text {
 	case "error":
-		return "nothing", "none", nil
+		return "wrapNone", "unwrapNone", nil
 	case tensorType + " error":
-		return "single", "one", nil
+		return "wrapOne", "unwrapOne", nil
 	case tensorType + " " + tensorType + " error":
-		return "pair", "two", nil
+		return "wrapTwo", "unwrapTwo", nil
 	case tensorsType + " error":
 		return "", "", nil
 	default:
@@ -117,7 +122,7 @@ func (q *quantizing) function() (string, error) {
 	case rule == "past":
 		return text + fmt.Sprintf("\treturn c.Excluding(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.arguments()), nil
 	case rule == "answer" && !strings.Contains(q.f.results[0], tensorType):
-		return text + fmt.Sprintf("\ts := newScope(c, %q)\n\tdefer s.Close(&err)\n\tt := s.denseAll(%s)\n\treturn c.%s(%s)\n}\n",
+		return text + fmt.Sprintf("\tb := build.New(c, %q)\n\tdefer b.Close(&err)\n\tt := dequantizeAll(b, %s)\n\treturn c.%s(%s)\n}\n",
 			cmp.Or(q.op.Called, q.op.Name), tensors, q.f.name, strings.Join(arguments, ", ")), nil
 	}
 	list, back, err := q.results()
@@ -125,8 +130,8 @@ func (q *quantizing) function() (string, error) {
 		return "", err
 	}
 	if refused != nil {
-		text += fmt.Sprintf("\tif err = withoutOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(refused, ", "))
+		text += fmt.Sprintf("\tif err = checkNoOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(refused, ", "))
 	}
 	return text + fmt.Sprintf("\treturn %s(%s(c, %q, %s, %s, func(%s *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {\n\t\treturn %s(c.%s(%s))\n\t}))\n}\n",
-		back, q.op.QuantizedRule(), cmp.Or(q.op.Called, q.op.Name), out, tensors, given, list, q.f.name, strings.Join(arguments, ", ")), nil
+		back, ruleFunction(q.op.QuantizedRule()), cmp.Or(q.op.Called, q.op.Name), out, tensors, given, list, q.f.name, strings.Join(arguments, ", ")), nil
 }
