@@ -53,7 +53,7 @@ func openNameless(folder string) *os.File {
 
 func descriptorPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// linkFile gives an unnamed file a name, which must be unused.
+// linkFile assigns an unused name to an unnamed file.
 func linkFile(f *os.File, name string) error {
 	from, err := syscall.BytePtrFromString(descriptorPath(f))
 	if err != nil {
