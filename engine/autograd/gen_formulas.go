@@ -5744,9 +5744,9 @@ func recordRmsNorm(c dispatch.Context, self *tensor.Tensor, last []int64, weight
 	return
 }
 
-func recordNativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
+func recordNativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
 	since := numbers.Load()
-	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
+	outResult, meanResult, rstdResult, err = dispatch.Composed().NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
 	renameNodes(since, "NativeGroupNormBackward0", outResult, meanResult, rstdResult)
 	return
 }

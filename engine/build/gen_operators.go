@@ -2290,8 +2290,8 @@ func (b *Builder) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tens
 	return b.Track(b.C.RmsNorm(self, last, weight, eps))
 }
 
-func (b *Builder) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor) {
-	r0, r1, r2, err := b.C.NativeGroupNorm(self, weight, bias, examples, channels, span, groups, eps)
+func (b *Builder) NativeGroupNorm(self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor) {
+	r0, r1, r2, err := b.C.NativeGroupNorm(self, weight, bias, batch, channels, span, groups, eps)
 	b.Check(err)
 	return b.Track(r0, nil), b.Track(r1, nil), b.Track(r2, nil)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// heads is an attention of several heads: of sequences (length, examples, features), of which each head has a part of the features.
+// heads is an attention of several heads: of sequences (length, batch, features), of which each head has a part of the features.
 type heads struct {
 	*build.Builder
 	q, k, v, mask, padding   *tensor.Tensor
 	embed, count             int64
-	rows, keys, examples     int64
+	rows, keys, batch        int64
 	batched, causal, weights bool
 }
 
@@ -45,15 +45,15 @@ func NnMultiHeadAttentionForward(c dispatch.Context, query, of, value *tensor.Te
 	if needWeights {
 		weights = h.computeWeights(dropout)
 		result = h.Bmm(weights, h.v)
-		if weights = h.AsShape(weights, h.examples, count, h.rows, h.keys); average {
+		if weights = h.AsShape(weights, h.batch, count, h.rows, h.keys); average {
 			weights = h.Mean(weights, []int64{1}, false)
 		}
 	} else {
 		result = h.attendHeads(dropout)
 	}
-	result = h.AsShape(h.ReorderDims(result, 1, 0, 2), h.rows*h.examples, embed)
+	result = h.AsShape(h.ReorderDims(result, 1, 0, 2), h.rows*h.batch, embed)
 	result = h.NnLinear(result, outWeight, outBias)
-	result = h.AsShape(result, h.rows, h.examples, result.Sizes()[1])
+	result = h.AsShape(result, h.rows, h.batch, result.Sizes()[1])
 	if !h.batched {
 		result = h.SqueezeDim(result, 1)
 		if needWeights {
@@ -95,7 +95,7 @@ func (h *heads) checkOperands(separate bool, outWeight *tensor.Tensor) {
 			h.padding = h.Unsqueeze(h.padding, 0)
 		}
 	}
-	h.rows, h.examples, h.keys = h.q.Sizes()[0], h.q.Sizes()[1], h.k.Sizes()[0]
+	h.rows, h.batch, h.keys = h.q.Sizes()[0], h.q.Sizes()[1], h.k.Sizes()[0]
 	switch width := h.q.Sizes()[2]; {
 	case h.causal && h.mask == nil:
 		h.Failf("need attn_mask if specifying the is_causal hint")
@@ -155,7 +155,7 @@ func (h *heads) convertMasks() {
 	}
 	want := []int64{h.rows, h.keys}
 	if h.mask.Dim() == 3 {
-		want = []int64{h.examples * h.count, h.rows, h.keys}
+		want = []int64{h.batch * h.count, h.rows, h.keys}
 	}
 	if !slices.Equal(h.mask.Sizes(), want) {
 		h.Failf("attn_mask must have sizes %v, but has %v", want, h.mask.Sizes())
@@ -168,7 +168,7 @@ func (h *heads) convertMasks() {
 
 // extendKeys moves the heads of all batch elements to the first dimension, and appends biases and zeros to keys and values.
 func (h *heads) extendKeys(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bool) {
-	width, all := h.embed/h.count, h.examples*h.count
+	width, all := h.embed/h.count, h.batch*h.count
 	if (biasK == nil) != (biasV == nil) {
 		h.Failf("bias_k and bias_v must be passed together, or neither of them")
 	}
@@ -177,7 +177,7 @@ func (h *heads) extendKeys(biasK, biasV, staticK, staticV *tensor.Tensor, addZer
 	}
 	if biasK != nil {
 		for _, t := range []struct{ of, bias **tensor.Tensor }{{&h.k, &biasK}, {&h.v, &biasV}} {
-			more := h.Repeat(*t.bias, 1, h.examples, 1)
+			more := h.Repeat(*t.bias, 1, h.batch, 1)
 			*t.of = h.Cat([]*tensor.Tensor{*t.of, more}, 0)
 		}
 		h.padMasks()
@@ -221,12 +221,12 @@ func (h *heads) addMasks() {
 	if h.padding == nil {
 		return
 	}
-	if want := []int64{h.examples, h.keys}; !slices.Equal(h.padding.Sizes(), want) {
+	if want := []int64{h.batch, h.keys}; !slices.Equal(h.padding.Sizes(), want) {
 		h.Failf("key_padding_mask must have sizes %v (batch, keys), but has %v", want, h.padding.Sizes())
 		return
 	}
-	every := h.Expand(h.AsShape(h.padding, h.examples, 1, 1, h.keys), h.examples, h.count, 1, h.keys)
-	every = h.AsShape(every, h.examples*h.count, 1, h.keys)
+	every := h.Expand(h.AsShape(h.padding, h.batch, 1, 1, h.keys), h.batch, h.count, 1, h.keys)
+	every = h.AsShape(every, h.batch*h.count, 1, h.keys)
 	if h.mask == nil {
 		h.mask = every
 	} else {
@@ -255,7 +255,7 @@ func (h *heads) computeWeights(dropout float64) *tensor.Tensor {
 // attendHeads returns the results of all heads, without their weights.
 func (h *heads) attendHeads(dropout float64) *tensor.Tensor {
 	apart := func(t *tensor.Tensor) *tensor.Tensor {
-		return h.AsShape(t, h.examples, h.count, t.Sizes()[1], t.Sizes()[2])
+		return h.AsShape(t, h.batch, h.count, t.Sizes()[1], t.Sizes()[2])
 	}
 	mask := h.mask
 	switch {
@@ -267,5 +267,5 @@ func (h *heads) attendHeads(dropout float64) *tensor.Tensor {
 	}
 	q, k, v := apart(h.q), apart(h.k), apart(h.v)
 	result := h.NnScaledDotProductAttention(q, k, v, mask, dropout, h.causal)
-	return h.AsShape(result, h.examples*h.count, h.rows, h.embed/max(h.count, 1))
+	return h.AsShape(result, h.batch*h.count, h.rows, h.embed/max(h.count, 1))
 }

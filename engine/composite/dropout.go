@@ -13,15 +13,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-// dropping is one of the operators that leave elements out at random: each by itself, or whole channels; with others scaled up, or with
+// dropoutVariant is one of the operators that leave elements out at random: each by itself, or whole channels; with others scaled up, or with
 // all moved so that mean and variance stay.
-type dropping struct {
+type dropoutVariant struct {
 	op              string
 	channels, alpha bool
 }
 
 // applyDropout applies dropout to self, with one random factor for each element, or for each channel if k.channels is set.
-func (k dropping) applyDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool,
+func (k dropoutVariant) applyDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool,
 	g *random.Generator) (_ *tensor.Tensor, err error) {
 	if !(p >= 0 && p <= 1) {
 		wrong := status.Valuef
@@ -75,22 +75,22 @@ func (k dropping) applyDropout(c dispatch.Context, out, self *tensor.Tensor, p f
 
 // Dropout leaves elements out, and scales the others up.
 func Dropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "dropout"}.applyDropout(c, out, self, p, train, g)
+	return dropoutVariant{op: "dropout"}.applyDropout(c, out, self, p, train, g)
 }
 
 // FeatureDropout leaves channels out, and scales the others up.
 func FeatureDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "feature_dropout", channels: true}.applyDropout(c, out, self, p, train, g)
+	return dropoutVariant{op: "feature_dropout", channels: true}.applyDropout(c, out, self, p, train, g)
 }
 
 // AlphaDropout puts the least value of selu in the place of elements.
 func AlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "alpha_dropout", alpha: true}.applyDropout(c, out, self, p, train, g)
+	return dropoutVariant{op: "alpha_dropout", alpha: true}.applyDropout(c, out, self, p, train, g)
 }
 
 // FeatureAlphaDropout puts the least value of selu in the place of channels.
 func FeatureAlphaDropout(c dispatch.Context, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	return dropping{op: "feature_alpha_dropout", channels: true, alpha: true}.applyDropout(c, out, self, p, train, g)
+	return dropoutVariant{op: "feature_alpha_dropout", channels: true, alpha: true}.applyDropout(c, out, self, p, train, g)
 }
 
 // NnDropout1d leaves channels of sequences out.
@@ -115,7 +115,7 @@ func NnDropout3d(c dispatch.Context, out, self *tensor.Tensor, p float64, traini
 // dropChannels applies dropout to whole channels of self, with or without a batch dimension.
 func dropChannels(c dispatch.Context, op string, out, self *tensor.Tensor, p float64, training, single bool,
 	g *random.Generator) (_ *tensor.Tensor, err error) {
-	k := dropping{op: op, channels: true}
+	k := dropoutVariant{op: op, channels: true}
 	if !single || !training || p == 0 {
 		return k.applyDropout(c, out, self, p, training, g)
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// interpolating describes a mode of interpolate.
-type interpolating struct {
+// interpolationMode describes a mode of interpolate.
+type interpolationMode struct {
 	filter            string // of resampled
 	dims              int    // that it is for, 0 for any
 	positions, smooth bool   // align_corners and antialias apply
 	bytes             bool   // it takes uint8
 }
 
-var resamplings = map[string]interpolating{
+var resamplings = map[string]interpolationMode{
 	"nearest":       {filter: "nearest", bytes: true},
 	"nearest-exact": {filter: "nearest-exact", bytes: true},
 	"area":          {},

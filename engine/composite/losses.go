@@ -178,11 +178,11 @@ func NnKlDiv(c dispatch.Context, self, target *tensor.Tensor, average, reduce op
 	if s.reduction != "batchmean" {
 		return s.reduceLoss(each)
 	}
-	examples := int64(1)
+	batch := int64(1)
 	if self.Dim() > 0 {
-		examples = self.Sizes()[0]
+		batch = self.Sizes()[0]
 	}
-	return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.IntNumber(examples)))
+	return build.WriteResult(s.Builder, nil, s.Div(s.Sum(each, nil, false), s.IntNumber(batch)))
 }
 
 // NnBinaryCrossEntropy returns that of probabilities.

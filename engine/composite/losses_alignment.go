@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// readLengths returns the elements of a tensor of integers: of a vector, or of the only example.
+// readLengths returns the elements of a tensor of integers: of a vector, or of the only batch element.
 func (s *loss) readLengths(t *tensor.Tensor, name string) []int64 {
 	if !t.DType().IsIntegral() {
 		s.Failf("%s must be of integers, but is of %v", name, t.DType())

@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// labels are those of examples: the class of each, or one that is left out.
+// labels are those of batch elements: the class of each, or one that is left out.
 type labels struct {
 	index *tensor.Tensor // classes along the dimension of classes, or nil; 0 for ignored targets
 	valid *tensor.Tensor
@@ -118,7 +118,7 @@ func (s *loss) reduceMasked(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 	return each
 }
 
-// NnNllLoss returns the negative of the element of the class of each example.
+// NnNllLoss returns the negative of the element of the class of each batch element.
 func NnNllLoss(c dispatch.Context, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool,
 	reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_nll_loss")
@@ -219,7 +219,7 @@ func (s *loss) reshapeLosses(each *tensor.Tensor, sizes []int64) (*tensor.Tensor
 	return s.reduceLoss(each)
 }
 
-// NnMultiMarginLoss returns by how much the class of an example is not above each other one by margin.
+// NnMultiMarginLoss returns by how much the class of a batch element is not above each other one by margin.
 func NnMultiMarginLoss(c dispatch.Context, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average,
 	reduce ops.Bool, reduction string) (_ *tensor.Tensor, err error) {
 	s := newLoss(c, "nn_multi_margin_loss")

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// withoutLabel is a class that no example has.
+// withoutLabel is a class that no batch element has.
 const withoutLabel = -100
 
 // NnLinearCrossEntropy computes the cross entropy of a linear layer's output, for a limited number of rows at a time if their number is
@@ -69,7 +69,7 @@ func (s *loss) gatherMarginWeights(target, weight *tensor.Tensor, d dtype.DType,
 	return s.Where(valid, s.IndexSelect(weight, 0, index), s.IntNumber(0))
 }
 
-// NnLinearLosses returns the cross entropies of examples, of which some rows at a time are made.
+// NnLinearLosses returns the cross entropies of batch elements, of which some rows at a time are made.
 func NnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "nn_linear_cross_entropy")
 	defer b.Close(&err)

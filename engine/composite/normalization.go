@@ -87,10 +87,10 @@ func writeRunning(b *build.Builder, n normalized) {
 }
 
 // normalizeGroups normalizes groups of channels of each batch element. The parameters are in the compute dtype.
-func normalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred,
+func normalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, batch, groups, channels int64, eps float64, centred,
 	rounded bool) (n normalized) {
 	weight, bias = castParameter(b, weight, self), castParameter(b, bias, self)
-	result, mean, rstd, variance, err := b.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
+	result, mean, rstd, variance, err := b.C.NnNormalizeGroups(self, weight, bias, batch, groups, channels, eps, centred, rounded)
 	return normalized{result: b.Track(result, err), mean: b.Track(mean, nil), rstd: b.Track(rstd, nil), variance: b.Track(variance, nil)}
 }
 
@@ -195,16 +195,16 @@ func checkVectors(b *build.Builder, n int64, names []string, parameters ...*tens
 }
 
 // NativeGroupNorm normalizes groups of channels, and returns their means and the reciprocals of their standard deviations too.
-func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64,
+func NativeGroupNorm(c dispatch.Context, self, weight, bias *tensor.Tensor, batch, channels, span, groups int64,
 	eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	b := build.New(c, "native_group_norm")
 	defer b.Close(&err)
-	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
-		b.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", examples, channels, span,
+	if whole := shape.Times(shape.Times(max(batch, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
+		b.Failf("the product of N, C and HxW, %d, %d and %d, must be the number of elements of self, %d", batch, channels, span,
 			self.Numel())
 	}
-	n := checkAndNormalizeGroups(b, self, weight, bias, examples, channels, span, groups, eps)
-	return returnWithStatistics(b, matchFormat(b, self, n.result), n, parameterDType(b, self, weight, bias), examples, groups)
+	n := checkAndNormalizeGroups(b, self, weight, bias, batch, channels, span, groups, eps)
+	return returnWithStatistics(b, matchFormat(b, self, n.result), n, parameterDType(b, self, weight, bias), batch, groups)
 }
 
 // GroupNorm normalizes groups of channels.
@@ -240,7 +240,7 @@ func groupNorm(b *build.Builder, self *tensor.Tensor, groups int64, weight, bias
 }
 
 // checkAndNormalizeGroups checks the arguments of group normalization, and normalizes the groups of each batch element.
-func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64,
+func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor, batch, channels, span, groups int64,
 	eps float64) (n normalized) {
 	b.Check(checkFloating(b.Op, self))
 	switch {
@@ -257,7 +257,7 @@ func checkAndNormalizeGroups(b *build.Builder, self, weight, bias *tensor.Tensor
 	}
 	checkVectors(b, channels, []string{"weight", "bias"}, weight, bias)
 	parameterDType(b, self, weight, bias)
-	return normalizeGroups(b, self, weight, bias, examples, groups, channels/groups, eps, true, false)
+	return normalizeGroups(b, self, weight, bias, batch, groups, channels/groups, eps, true, false)
 }
 
 // meanRounding returns the rounding mode of the division of a mean: means of integers are integers.

@@ -51,7 +51,7 @@ func updateRunning(b *build.Builder, r running, n *normalized, elements, channel
 	toward := func(old, now *tensor.Tensor) *tensor.Tensor {
 		flat, now := b.CastTo(b.AsShape(old, channels), d), b.AsShape(now, now.Numel()/channels, channels)
 		moved := b.Add(b.Mul(flat, b.FloatNumber(1-r.momentum)), b.Mul(now, b.FloatNumber(r.momentum)))
-		moved = b.CastTo(moved, old.DType()) // each example's, as if it were a batch
+		moved = b.CastTo(moved, old.DType()) // each batch element's, as if it were a batch
 		moved = b.Mean(moved, []int64{0}, false)
 		return b.AsShape(moved, old.Sizes()...)
 	}
@@ -108,7 +108,7 @@ func normalizeBatch(b *build.Builder, self, weight, bias *tensor.Tensor, r runni
 	return normalizeChannels(b, self, weight, bias, mean, b.Rsqrt(b.Add(variance, b.FloatNumber(eps))), eps, false), d
 }
 
-// NativeBatchNorm normalizes channels over all examples, and returns the statistics of self, where these are used, too.
+// NativeBatchNorm normalizes channels over the batch, and returns the statistics of self, where these are used, too.
 func NativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum,
 	eps float64) (out, m, rstd *tensor.Tensor, err error) {
 	b := build.New(c, "native_batch_norm")
@@ -124,7 +124,7 @@ func NativeBatchNorm(c dispatch.Context, self, weight, bias, mean, variance *ten
 	return returnWithStatistics(b, n.result, n, d, -1)
 }
 
-// BatchNorm normalizes channels over all examples.
+// BatchNorm normalizes channels over the batch.
 func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64,
 	_ bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "batch_norm")
@@ -134,7 +134,7 @@ func BatchNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Te
 	return build.WriteResult(b, nil, n.result)
 }
 
-// NnBatchNorm normalizes channels over all examples, of which one has more than one element where its statistics are used.
+// NnBatchNorm normalizes channels over the batch, of whose elements one has more than one element where its statistics are used.
 func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum,
 	eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_batch_norm"
@@ -153,7 +153,7 @@ func NnBatchNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.
 	return build.WriteResult(b, nil, n.result)
 }
 
-// InstanceNorm normalizes each channel of each example.
+// InstanceNorm normalizes each channel of each batch element.
 func InstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64,
 	_ bool) (_ *tensor.Tensor, err error) {
 	b := build.New(c, "instance_norm")
@@ -161,7 +161,7 @@ func InstanceNorm(c dispatch.Context, self, weight, bias, mean, variance *tensor
 	return build.WriteResult(b, nil, normalizeInstances(b, self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
-// NnInstanceNorm normalizes each channel of each example, of which one has more than one element where its statistics are used.
+// NnInstanceNorm normalizes each channel of each batch element, of which one has more than one element where its statistics are used.
 func NnInstanceNorm(c dispatch.Context, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum,
 	eps float64) (_ *tensor.Tensor, err error) {
 	const op = "nn_instance_norm"
@@ -197,13 +197,13 @@ func normalizeInstances(b *build.Builder, self, weight, bias *tensor.Tensor, r r
 		n, _ := normalizeBatch(b, self, weight, bias, castRunning(b, self, weight, bias, r), false, eps)
 		return b.AsContiguous(n.result)
 	}
-	examples, channels := self.Sizes()[0], self.Sizes()[1]
+	batch, channels := self.Sizes()[0], self.Sizes()[1]
 	checkVectors(b, channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
 	rounded := statisticsDType(b, self, weight, bias, r, true) == self.DType()
 	checkRunning(b, r, false)
-	n := normalizeGroups(b, b.AsContiguous(self), weight, bias, examples, channels, 1, eps, true, rounded)
+	n := normalizeGroups(b, b.AsContiguous(self), weight, bias, batch, channels, 1, eps, true, rounded)
 	if self.Numel() > 0 {
-		updateRunning(b, r, &n, self.Numel()/(examples*channels), channels)
+		updateRunning(b, r, &n, self.Numel()/(batch*channels), channels)
 	}
 	writeRunning(b, n)
 	return n.result

@@ -6,8 +6,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// walking runs the steps of a layer by operators with derivatives of any order, and with projections; NnRecurrence runs them in one launch.
-type walking struct {
+// stepRunner runs the steps of a layer by operators with derivatives of any order, and with projections; NnRecurrence runs them in one launch.
+type stepRunner struct {
 	*build.Builder
 	weight, bias, projection *tensor.Tensor // weight and projection transposed
 	cells                    string
@@ -16,7 +16,7 @@ type walking struct {
 // NnRecurrenceSteps runs the cells of a layer in one direction, one step after another.
 func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool,
 	cells string) (output, hn, cn *tensor.Tensor, err error) {
-	w := &walking{Builder: build.New(c, "nn_recurrence_steps"), bias: bias, cells: cells}
+	w := &stepRunner{Builder: build.New(c, "nn_recurrence_steps"), bias: bias, cells: cells}
 	defer w.Close(&err)
 	w.weight = w.ReorderDims(weight, 1, 0)
 	if projection != nil {
@@ -59,12 +59,12 @@ func NnRecurrenceSteps(c dispatch.Context, x, h, cell, weight, bias, projection 
 	return list[0], list[1], list[2], nil
 }
 
-func (w *walking) countRows(s states) int64 {
+func (w *stepRunner) countRows(s states) int64 {
 	return s.h.Sizes()[0]
 }
 
 // sliceStates returns the states of some sequences.
-func (w *walking) sliceStates(s states, first, rows int64) (own states) {
+func (w *stepRunner) sliceStates(s states, first, rows int64) (own states) {
 	if w.countRows(s) == rows {
 		return s
 	}
@@ -75,7 +75,7 @@ func (w *walking) sliceStates(s states, first, rows int64) (own states) {
 	return own
 }
 
-func (w *walking) concatStates(a, b states) (all states) {
+func (w *stepRunner) concatStates(a, b states) (all states) {
 	all.h = w.Cat([]*tensor.Tensor{a.h, b.h}, 0)
 	if a.c != nil {
 		all.c = w.Cat([]*tensor.Tensor{a.c, b.c}, 0)
@@ -84,7 +84,7 @@ func (w *walking) concatStates(a, b states) (all states) {
 }
 
 // computeStep computes the next states from x, the products of inputs, and the current states.
-func (w *walking) computeStep(x *tensor.Tensor, s states) states {
+func (w *stepRunner) computeStep(x *tensor.Tensor, s states) states {
 	sums := w.Matmul(s.h, w.weight)
 	if w.bias != nil {
 		sums = w.Add(sums, w.bias)

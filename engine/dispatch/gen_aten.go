@@ -8639,16 +8639,16 @@ func (c Context) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tenso
 }
 
 // NativeGroupNorm implements the operator native_group_norm.
-func (c Context) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+func (c Context) NativeGroupNorm(self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.highestKey(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		if err = checkKeys("native_group_norm", key, tensor.Sparse, keys(self)|keys(weight)|keys(bias), true); err != nil {
 			return
 		}
 		if does := backendOf(key).NativeGroupNorm; does != nil {
-			return does(c, self, weight, bias, examples, channels, span, groups, eps)
+			return does(c, self, weight, bias, batch, channels, span, groups, eps)
 		}
 	}
-	return composed.NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
+	return composed.NativeGroupNorm(c, self, weight, bias, batch, channels, span, groups, eps)
 }
 
 // GroupNorm implements the operator group_norm.

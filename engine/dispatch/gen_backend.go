@@ -625,7 +625,7 @@ type Backend struct {
 	LayerNorm                                func(c Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error)
 	NnLayerNorm                              func(c Context, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error)
 	RmsNorm                                  func(c Context, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error)
-	NativeGroupNorm                          func(c Context, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
+	NativeGroupNorm                          func(c Context, self, weight, bias *tensor.Tensor, batch, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	GroupNorm                                func(c Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error)
 	NnGroupNorm                              func(c Context, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error)
 	NativeBatchNorm                          func(c Context, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
