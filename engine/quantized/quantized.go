@@ -77,8 +77,7 @@ func quantizeTo(b *build.Builder, x *tensor.Tensor, d dtype.DType, q *tensor.Qua
 }
 
 // asDequantized dequantizes a quantized tensor to float32, and returns any other tensor unchanged. A per-tensor scale is a float32; per-channel
-// scales are
-// not rounded.
+// scales are not rounded.
 func asDequantized(b *build.Builder, t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
 		return t

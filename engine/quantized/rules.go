@@ -178,8 +178,7 @@ func applyPlaceRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tens
 }
 
 // placePerChannel is applyPlaceRule for per-channel tensors. It inserts the values into the dequantized tensor, and true into a mask of false in
-// the same way. Elements
-// with a true mask get the new integer; the others keep theirs.
+// the same way. Elements with a true mask get the new integer; the others keep theirs.
 func placePerChannel(b *build.Builder, out *tensor.Tensor, t []*tensor.Tensor, f plainOperator) ([]*tensor.Tensor, error) {
 	self, last := t[0], len(t)-1
 	put := func(to, source *tensor.Tensor) *tensor.Tensor {
