@@ -17,7 +17,8 @@ type atenTexts struct {
 	places map[string]int
 }
 
-func (t *atenTexts) place(s string) int {
+// offsetOf returns the offset of a string in the array, to which it is added if it is new.
+func (t *atenTexts) offsetOf(s string) int {
 	if at, ok := t.places[s]; ok {
 		return at
 	}
@@ -45,7 +46,7 @@ func atenRows(table *schema.Aten) []*atenRow {
 	forms := map[string]string{"": "LT_FUNCTION", "in_place": "LT_INPLACE", "out": "LT_OUT"}
 	sources := map[*schema.AtenOverload]*atenRow{}
 	for _, o := range table.Overloads {
-		text := pack(o.Signature())
+		text := packSignature(o.Signature())
 		if o.Map != "" {
 			text += "\x01" + o.Map
 		}
@@ -86,8 +87,8 @@ var atenWords = []string{
 	", float ", ", bool ", ", int[2] ", ", int[3] ", ", int[] ", ", int ", "Tensor? ", "Tensor", "Scalar", "SymInt", "=False", "=True", "=None", "padding", "stride", "dilation", "indices", "size",
 }
 
-// pack returns a signature with a byte for each of atenWords.
-func pack(signature string) string {
+// packSignature returns a signature with a byte for each of atenWords.
+func packSignature(signature string) string {
 	var pairs []string
 	for i, word := range atenWords {
 		pairs = append(pairs, word, string([]byte{byte(0x80 + i)}))
@@ -122,7 +123,7 @@ func generateAten(out *output, ops []*schema.Operator) error {
 		if r.from != nil {
 			from = index[r.from]
 		}
-		fmt.Fprintf(&lines, "    {%d, %s, %d, %d, %s},\n", texts.place(r.name), r.form, texts.place(r.text), from, r.target)
+		fmt.Fprintf(&lines, "    {%d, %s, %d, %d, %s},\n", texts.offsetOf(r.name), r.form, texts.offsetOf(r.text), from, r.target)
 	}
 	for _, o := range table.Overloads {
 		if o.Entry == schema.Computed {

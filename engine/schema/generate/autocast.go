@@ -18,7 +18,7 @@ func generateAutocast(out *output, ops []*schema.Operator, all []*function, poli
 			continue
 		}
 		i := slices.IndexFunc(all, func(f *function) bool { return f.name == o.GoName() })
-		if i < 0 || all[i].keys() == "" {
+		if i < 0 || all[i].keysExpression() == "" {
 			return o.Wrong(fmt.Errorf("autocast.yaml names it, but calls of it are not boxed"))
 		}
 		words := make([]string, len(of))
@@ -35,6 +35,6 @@ func generateAutocast(out *output, ops []*schema.Operator, all []*function, poli
 		b.WriteString(rows[name])
 	}
 	b.WriteString("}\n")
-	out.write(facadeDir+"/gen_autocast.go", headerOf("dispatch", b.String(), nil))
+	out.write(facadeDir+"/gen_autocast.go", fileHeadOf("dispatch", b.String(), nil))
 	return nil
 }

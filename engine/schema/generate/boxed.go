@@ -17,13 +17,13 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		}
 	}
 	var rows strings.Builder
-	var categories, nameRules index
+	var categories, nameRules stringTable
 	for _, f := range all {
-		if f.keys() == "" && f.table == "" {
+		if f.keysExpression() == "" && f.table == "" {
 			continue
 		}
 		o := first[f.name]
-		if f.any || f.keys() == "" || o == nil {
+		if f.any || f.keysExpression() == "" || o == nil {
 			continue
 		}
 		outs := len(f.params) - len(o.Args)
@@ -64,14 +64,14 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		fmt.Fprintf(&rows, "\t{%q, %d, %q, %d, %#x, %#x, %d, %s, %q, Context.%s, %s},\n", o.Name, categories.add(o.Category), strings.Join(names, " "), outs, writes, dims, nameRules.add(o.NameRule()),
 			orZero(strings.Join(facts, "|")), f.name, f.name, steps)
 	}
-	out.write(facadeDir+"/gen_operators.go", headerOf("dispatch", "\nvar (\n\tcategories = "+categories.list()+"\n\tnameRules = "+nameRules.list()+"\n)\n\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
+	out.write(facadeDir+"/gen_operators.go", fileHeadOf("dispatch", "\nvar (\n\tcategories = "+categories.goArray()+"\n\tnameRules = "+nameRules.goArray()+"\n)\n\n// operators are those that calls are boxed of.\nvar operators = [...]Operator{\n"+rows.String()+"}\n", nil))
 }
 
-// index numbers distinct strings.
-type index []string
+// stringTable numbers distinct strings.
+type stringTable []string
 
 // add returns the number of a string, which is added if it is new.
-func (x *index) add(s string) int {
+func (x *stringTable) add(s string) int {
 	if i := slices.Index(*x, s); i >= 0 {
 		return i
 	}
@@ -79,8 +79,8 @@ func (x *index) add(s string) int {
 	return len(*x) - 1
 }
 
-// list returns the strings as an array in Go.
-func (x *index) list() string {
+// goArray returns the strings as an array in Go.
+func (x *stringTable) goArray() string {
 	text := ""
 	for _, s := range *x {
 		text += fmt.Sprintf("%q, ", s)

@@ -32,7 +32,7 @@ func builderMethods(ops []*schema.Operator, all []*function, imports map[string]
 			writeBuilderMethod(&b, f, o, false)
 		}
 	}
-	return headerOf("build", b.String(), imports)
+	return fileHeadOf("build", b.String(), imports)
 }
 
 // writeBuilderMethod writes one method, and reports whether keyword-only arguments were left out.
@@ -94,7 +94,7 @@ func writeBuilderMethod(b *strings.Builder, f *function, o *schema.Operator, sho
 
 // builderSignature returns the parameters and the results without the error.
 func (f *function) builderSignature() string {
-	params, _, _ := strings.Cut(f.signature(false), ") (")
+	params, _, _ := strings.Cut(f.formatSignature(false), ") (")
 	switch len(f.results) {
 	case 0:
 		return params + ")"

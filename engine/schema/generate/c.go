@@ -11,8 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// version returns the library's, as the Makefile has it.
-func version() (major, minor, patch int, err error) {
+// readVersion returns the version of the library, which the Makefile defines.
+func readVersion() (major, minor, patch int, err error) {
 	text, err := os.ReadFile("Makefile")
 	if err != nil {
 		return 0, 0, 0, err
@@ -37,21 +37,21 @@ var sections = map[string]string{
 	"storage":  "storages and memory", "file": "files", "query": "queries and settings",
 }
 
-// form is one C function of an operator.
-type form struct {
+// cForm is one C function of an operator.
+type cForm struct {
 	op     *schema.Operator
 	mode   string // function, inplace, out
 	scalar bool   // the last operand is a number
 }
 
-// forms lists an operator's C functions.
-func forms(o *schema.Operator) []form {
-	var out []form
+// listForms lists the C functions of an operator.
+func listForms(o *schema.Operator) []cForm {
+	var out []cForm
 	operands := o.Operands()
 	add := func(mode string) {
-		out = append(out, form{o, mode, false})
+		out = append(out, cForm{o, mode, false})
 		if len(operands) > 0 && !(mode == "inplace" && operands[len(operands)-1] == 0) {
-			out = append(out, form{o, mode, true})
+			out = append(out, cForm{o, mode, true})
 		}
 	}
 	if o.Has("function") || o.Has("method") {
@@ -66,8 +66,8 @@ func forms(o *schema.Operator) []form {
 	return out
 }
 
-// name of the C function: tensor_add, tensor_add_scalar, tensor_add_, tensor_add_scalar_, tensor_add_out, ...
-func (f form) name() string {
+// cName returns the name of the C function: tensor_add, tensor_add_scalar, tensor_add_, tensor_add_scalar_, tensor_add_out, ...
+func (f cForm) cName() string {
 	name := "tensor_" + f.op.CName()
 	if f.scalar {
 		name += "_scalar"
@@ -82,13 +82,13 @@ func (f form) name() string {
 }
 
 // isScalar reports whether argument i is a number in this form.
-func (f form) isScalar(i int) bool {
+func (f cForm) isScalar(i int) bool {
 	operands := f.op.Operands()
 	return f.scalar && operands[len(operands)-1] == i
 }
 
-// base returns the argument's type in this form: operands are tensors unless the form takes a number.
-func (f form) base(i int) string {
+// baseType returns the type of argument i in this form: operands are tensors unless the form takes a number.
+func (f cForm) baseType(i int) string {
 	b := f.op.Args[i].Type.Base
 	if b != "Operand" {
 		return b
@@ -100,15 +100,15 @@ func (f form) base(i int) string {
 }
 
 // cParams returns the C parameters of an argument.
-func (f form) cParams(i int) []string {
+func (f cForm) cParams(i int) []string {
 	a := f.op.Args[i]
 	name := cArgName(a.Name)
 	mutated := a.Mutated || (f.mode == "inplace" && i == 0)
 	if a.Type.List {
-		element := map[string]string{"Tensor": "const tensor_t *const *", "int": "const int64_t *", "float": "const double *", "Scalar": "const tensor_scalar *", "bool": "const bool *", "str": "const char *const *"}[f.base(i)]
+		element := map[string]string{"Tensor": "const tensor_t *const *", "int": "const int64_t *", "float": "const double *", "Scalar": "const tensor_scalar *", "bool": "const bool *", "str": "const char *const *"}[f.baseType(i)]
 		return []string{element + name, "int64_t " + name + "_len"}
 	}
-	switch f.base(i) {
+	switch f.baseType(i) {
 	case "Index":
 		return []string{"const tensor_index *" + name, "int64_t " + name + "_len"}
 	case "Tensor":
@@ -150,7 +150,7 @@ func (f form) cParams(i int) []string {
 		}
 		return []string{"void *" + name}
 	}
-	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}[f.base(i)] + name}
+	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}[f.baseType(i)] + name}
 }
 
 // cArgName avoids the reserved words of C and C++, and the name of the values of a call.
@@ -169,9 +169,9 @@ var resultTypes = map[string]string{
 }
 
 // returnsResults is false for in-place and out forms, and for operators that return nothing new.
-func (f form) returnsResults() bool { return f.mode == "function" && len(f.op.Returns) > 0 }
+func (f cForm) returnsResults() bool { return f.mode == "function" && len(f.op.Returns) > 0 }
 
-func (f form) cSignature() string {
+func (f cForm) cSignature() string {
 	var params []string
 	for i := range f.op.Args {
 		params = append(params, f.cParams(i)...)
@@ -191,11 +191,11 @@ func (f form) cSignature() string {
 	if len(params) == 0 {
 		params = []string{"void"}
 	}
-	return fmt.Sprintf("tensor_status %s(%s)", f.name(), strings.Join(params, ", "))
+	return fmt.Sprintf("tensor_status %s(%s)", f.cName(), strings.Join(params, ", "))
 }
 
-// declarations implements the operator part of the header: a section per category, and a comment above each function.
-func declarations(ops []*schema.Operator) string {
+// headerDeclarations returns the operator part of the header: a section for each category, and a comment above each function.
+func headerDeclarations(ops []*schema.Operator) string {
 	var b strings.Builder
 	spelling := cSpelling(ops)
 	for _, category := range schema.Categories {
@@ -210,20 +210,20 @@ func declarations(ops []*schema.Operator) string {
 				first = false
 			}
 			b.WriteString("\n")
-			for i, f := range forms(o) {
+			for i, f := range listForms(o) {
 				text := f.variantLine()
 				if i == 0 {
-					text = spelling.document(o, false) + "\n" + strings.Join([]string{dtypes(o, false, cArgName), defaults(o.Args, cDefault), f.freeing()}, " ")
+					text = spelling.writeDoc(o, false) + "\n" + strings.Join([]string{dtypeSentences(o, false, cArgName), listDefaults(o.Args, cDefault), f.freeingSentence()}, " ")
 				}
-				b.WriteString(comment("// ", text) + deprecation(o, "\n") + "TENSOR_API " + f.cSignature() + ";\n")
+				b.WriteString(formatComment("// ", text) + deprecationMark(o, "\n") + "TENSOR_API " + f.cSignature() + ";\n")
 			}
 		}
 	}
 	return b.String()
 }
 
-// deprecation returns the mark of a deprecated operator.
-func deprecation(o *schema.Operator, end string) string {
+// deprecationMark returns the mark of a deprecated operator.
+func deprecationMark(o *schema.Operator, end string) string {
 	if o.Deprecated == "" {
 		return ""
 	}
@@ -231,9 +231,9 @@ func deprecation(o *schema.Operator, end string) string {
 }
 
 // cValue returns the initializer of argument i in the array that an operator runs on.
-func (f form) cValue(i int) string {
+func (f cForm) cValue(i int) string {
 	a, name := f.op.Args[i], cArgName(f.op.Args[i].Name)
-	field := kinds[unqualified(schema.Type{Base: f.base(i), List: a.Type.List})].field
+	field := kinds[unqualifiedType(schema.Type{Base: f.baseType(i), List: a.Type.List})].field
 	switch {
 	case field == "list":
 		return fmt.Sprintf("{.list = {%s, %s_len}}", name, name)
@@ -244,7 +244,7 @@ func (f form) cValue(i int) string {
 }
 
 // cResult returns the code that hands result i to the caller.
-func (f form) cResult(i int) (check, store string) {
+func (f cForm) cResult(i int) (check, store string) {
 	r := f.op.Returns[i]
 	name := cArgName(r.Name)
 	check = fmt.Sprintf("LT_RESULT(%s, \"%s\", \"%s\");", name, f.op.ID(), r.Name)
@@ -252,7 +252,7 @@ func (f form) cResult(i int) (check, store string) {
 		check += fmt.Sprintf(" LT_RESULT(%s_len, \"%s\", \"%s_len\");", name, f.op.ID(), r.Name)
 		return check, fmt.Sprintf("*%s = (%s*)a[%d].list.data, *%s_len = a[%d].list.length;", name, resultTypes[r.Type.Base], i, name, i)
 	}
-	field := kinds[unqualified(r.Type)].field
+	field := kinds[unqualifiedType(r.Type)].field
 	cast := ""
 	if field == "text" {
 		field = "pointer"
@@ -263,16 +263,16 @@ func (f form) cResult(i int) (check, store string) {
 	return check, fmt.Sprintf("*%s = %sa[%d].%s;", name, cast, i, field)
 }
 
-// givesHandle reports whether the form has one result, which is a handle.
-func (f form) givesHandle() bool {
+// returnsHandle reports whether the form has one result, which is a handle.
+func (f cForm) returnsHandle() bool {
 	return f.returnsResults() && len(f.op.Returns) == 1 && !f.op.Returns[0].Type.List && slices.Contains([]string{"Tensor", "Storage", "Generator", "Node"}, f.op.Returns[0].Type.Base)
 }
 
 // cMode returns the name of the form in capi/value.h.
-func (f form) cMode() string { return "LT_" + strings.ToUpper(f.mode) }
+func (f cForm) cMode() string { return "LT_" + strings.ToUpper(f.mode) }
 
-// definition returns the C function.
-func (f form) definition() string {
+// cDefinition returns the definition of the C function.
+func (f cForm) cDefinition() string {
 	var values []string
 	for i := range f.op.Args {
 		values = append(values, f.cValue(i))
@@ -295,7 +295,7 @@ func (f form) definition() string {
 	run := fmt.Sprintf("lt_run(%s, %s, %t, a)", op, f.cMode(), f.scalar)
 	head := fmt.Sprintf("TENSOR_API %s {\n", f.cSignature())
 	switch {
-	case f.givesHandle():
+	case f.returnsHandle():
 		return head + array + fmt.Sprintf("  return lt_give(%s, %t, a, %s);\n}\n\n", op, f.scalar, cArgName(f.op.Returns[0].Name))
 	case !f.returnsResults():
 		return head + array + fmt.Sprintf("  return %s;\n}\n\n", run)
@@ -316,7 +316,7 @@ func generateC(out *output, ops []*schema.Operator) error {
 	if err != nil {
 		return err
 	}
-	major, minor, patch, err := version()
+	major, minor, patch, err := readVersion()
 	if err != nil {
 		return fmt.Errorf("the Makefile's VERSION: %w", err)
 	}
@@ -324,7 +324,7 @@ func generateC(out *output, ops []*schema.Operator) error {
 		Major, Minor, Patch, Stack int
 		Operators                  string
 		Enums                      map[string]string
-	}{major, minor, patch, leastStack, declarations(ops), headerEnums()}
+	}{major, minor, patch, leastStack, headerDeclarations(ops), headerEnums()}
 	if err := t.Execute(&header, data); err != nil {
 		return err
 	}
@@ -333,8 +333,8 @@ func generateC(out *output, ops []*schema.Operator) error {
 		var b strings.Builder
 		for _, o := range ops {
 			if o.Category == category {
-				for _, f := range forms(o) {
-					b.WriteString(f.definition())
+				for _, f := range listForms(o) {
+					b.WriteString(f.cDefinition())
 				}
 			}
 		}

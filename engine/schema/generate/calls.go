@@ -18,7 +18,7 @@ func goArgument(o *schema.Operator, i int) string {
 		"Tensor": "tensor", "Operand": "operand", "Scalar": "scalar", "int": "int", "float": "float", "bool": "bool", "str": "str", "dtype": "dtype", "device": "device",
 		"layout": "layout", "memory_format": "format", "Generator": "generator", "Index": "index", "Storage": "storage", "Node": "node", "pointer": "pointer",
 	}[a.Type.Base]
-	if a.Type.Base == "Tensor" && i == 0 && o.Category == "storage" && !givesMemory(o) {
+	if a.Type.Base == "Tensor" && i == 0 && o.Category == "storage" && !returnsAddress(o) {
 		getter = "unbacked"
 	}
 	optional := a.Type.Optional
@@ -34,8 +34,8 @@ func goArgument(o *schema.Operator, i int) string {
 	return fmt.Sprintf("f.%s(%d)", getter, i)
 }
 
-// givesMemory reports whether an operator returns the address of a tensor's elements.
-func givesMemory(o *schema.Operator) bool {
+// returnsAddress reports whether an operator returns the address of a tensor's elements.
+func returnsAddress(o *schema.Operator) bool {
 	return slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "pointer" })
 }
 
@@ -91,7 +91,7 @@ func goBody(out *output, o *schema.Operator) string {
 		}
 		return fmt.Sprintf("err := %s; %s return err", call, refresh)
 	}
-	if mixed(o) {
+	if hasMixedResults(o) {
 		var names []string
 		for i := range o.Returns {
 			names = append(names, fmt.Sprintf("r%d", i))
@@ -115,8 +115,8 @@ func goBody(out *output, o *schema.Operator) string {
 	return fmt.Sprintf("%s, err := %s; return f.%s(err, %s)", results, call, setter, results)
 }
 
-// mixed reports whether an operator's results are of several types.
-func mixed(o *schema.Operator) bool {
+// hasMixedResults reports whether an operator's results are of several types.
+func hasMixedResults(o *schema.Operator) bool {
 	for _, r := range o.Returns {
 		if r.Type != o.Returns[0].Type || r.Type.List && (len(o.Returns) > 1 || r.Type.Base != "Tensor") {
 			return true

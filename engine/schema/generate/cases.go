@@ -60,14 +60,14 @@ func generateCases(out *output, ops []*schema.Operator) error {
 		for _, r := range o.Returns {
 			t.Returns = append(t.Returns, r.Type.String())
 		}
-		for _, f := range forms(o) {
+		for _, f := range listForms(o) {
 			types := []string{}
 			for i, a := range o.Args {
 				kind := a.Type
-				kind.Base = f.base(i)
+				kind.Base = f.baseType(i)
 				types = append(types, kind.String())
 			}
-			t.Forms = append(t.Forms, testForm{f.name(), f.mode, !o.Has("function"), types})
+			t.Forms = append(t.Forms, testForm{f.cName(), f.mode, !o.Has("function"), types})
 		}
 		list = append(list, t)
 	}

@@ -13,9 +13,9 @@ import (
 // commentWidth is the longest line of a generated comment, in characters.
 const commentWidth = 100
 
-// wrap breaks the paragraphs of a text into lines of at most width characters. Blank lines separate paragraphs; a line that
-// begins with "- " starts an item of a list, and an indented line continues it.
-func wrap(text string, width int) []string {
+// wrapText breaks the paragraphs of a text into lines of at most width characters. Blank lines separate paragraphs; a line that begins
+// with "- " starts an item of a list, and an indented line continues it.
+func wrapText(text string, width int) []string {
 	var lines []string
 	line, indent := "", ""
 	flush := func() {
@@ -51,10 +51,10 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// comment returns a text as lines that begin with a prefix such as "// ".
-func comment(prefix, text string) string {
+// formatComment returns a text as lines that begin with a prefix such as "// ".
+func formatComment(prefix, text string) string {
 	var b strings.Builder
-	for _, line := range wrap(text, commentWidth-len(prefix)) {
+	for _, line := range wrapText(text, commentWidth-len(prefix)) {
 		b.WriteString(strings.TrimRight(prefix+line, " ") + "\n")
 	}
 	return b.String()
@@ -72,9 +72,9 @@ var (
 	identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
-// document returns the documentation of an operator in a language's spelling: a code span that is the name of an operator, and the names of arguments
-// in code spans.
-func (s spelling) document(o *schema.Operator, inplace bool) string {
+// writeDoc returns the documentation of an operator in a language's spelling: a code span that is the name of an operator, and the names
+// of arguments in code spans.
+func (s spelling) writeDoc(o *schema.Operator, inplace bool) string {
 	arguments := map[string]bool{}
 	for _, a := range append(append([]schema.Arg{}, o.Args...), o.Returns...) {
 		arguments[a.Name] = true
@@ -113,14 +113,15 @@ func (s spelling) document(o *schema.Operator, inplace bool) string {
 	})
 }
 
-func same(name string) string { return name }
+// keepName returns a name unchanged.
+func keepName(name string) string { return name }
 
 // cSpelling names operators by their first C function.
 func cSpelling(ops []*schema.Operator) spelling {
-	s := spelling{operators: map[string]string{}, argument: cArgName, word: same}
+	s := spelling{operators: map[string]string{}, argument: cArgName, word: keepName}
 	for _, o := range ops {
-		if list := forms(o); len(list) > 0 && s.operators[o.Name] == "" {
-			s.operators[o.Name] = list[0].name()
+		if list := listForms(o); len(list) > 0 && s.operators[o.Name] == "" {
+			s.operators[o.Name] = list[0].cName()
 		}
 	}
 	return s
@@ -160,7 +161,7 @@ func pythonSpelling(o *schema.Operator, paths map[string]string) spelling {
 			name = renamed
 		}
 		return pyName(name)
-	}, word: same}
+	}, word: keepName}
 }
 
 // nodeSpelling writes names in camel case.
@@ -177,8 +178,9 @@ func nodeSpelling(ops []*schema.Operator) spelling {
 	return s
 }
 
-// inPlace returns a paragraph about the in-place form of an operator: which dtypes it excludes, because the result has the dtype of the first argument.
-func inPlace(o *schema.Operator, inplace bool, argument func(string) string) string {
+// inPlaceParagraph returns a paragraph about the in-place form of an operator: which dtypes it excludes, because the result has the dtype
+// of the first argument.
+func inPlaceParagraph(o *schema.Operator, inplace bool, argument func(string) string) string {
 	if !inplace {
 		return ""
 	}
@@ -199,12 +201,12 @@ func inPlace(o *schema.Operator, inplace bool, argument func(string) string) str
 	case rule == "bool":
 		facts = append(facts, "The result is converted to that dtype, with 1 for true.")
 	}
-	if n := len(operands(o)); n > 1 && o.Tagged("elementwise") {
+	if n := len(promotedOperands(o)); n > 1 && o.Tagged("elementwise") {
 		promotes := o.Promotion == "promote" || o.Promotion == "promote_float"
 		if promotes && !strings.Contains(strings.Join(strings.Fields(o.Doc), " "), "dtypes must be equal") {
 			facts = append(facts, "The promoted dtype must not be of a higher category (bool < integer < floating-point < complex) than the dtype of `"+name+"`.")
 		}
-		if others := broadcast(o, argument); others != "" {
+		if others := listBroadcastOperands(o, argument); others != "" {
 			facts = append(facts, others+" must be broadcastable to the shape of `"+name+"`.")
 		}
 	}
@@ -220,10 +222,10 @@ func canRound(o *schema.Operator) bool {
 	return slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Name == "rounding_mode" })
 }
 
-// broadcast lists the operands of an in-place form, other than the first, that may be tensors.
-func broadcast(o *schema.Operator, argument func(string) string) string {
+// listBroadcastOperands lists the operands of an in-place form, other than the first, that may be tensors.
+func listBroadcastOperands(o *schema.Operator, argument func(string) string) string {
 	var names []string
-	for _, a := range operands(o)[1:] {
+	for _, a := range promotedOperands(o)[1:] {
 		if a.Type.Base != "Scalar" {
 			names = append(names, "`"+argument(a.Name)+"`")
 		}
@@ -234,8 +236,9 @@ func broadcast(o *schema.Operator, argument func(string) string) string {
 	return strings.Join(names, "")
 }
 
-// operands returns the arguments whose dtypes determine that of the result: tensors that are no indices, masks or coordinates, and bounds.
-func operands(o *schema.Operator) []schema.Arg {
+// promotedOperands returns the arguments whose dtypes determine that of the result: tensors that are no indices, masks or coordinates, and
+// bounds.
+func promotedOperands(o *schema.Operator) []schema.Arg {
 	var list []schema.Arg
 	integral := o.DTypes == "integral" || o.DTypes == "bits"
 	for _, a := range o.Args {
@@ -250,8 +253,8 @@ func operands(o *schema.Operator) []schema.Arg {
 	return list
 }
 
-// dtypes returns sentences about the dtypes that an operator accepts, and those of its results unless it is in place.
-func dtypes(o *schema.Operator, inplace bool, argument func(string) string) string {
+// dtypeSentences returns sentences about the dtypes that an operator accepts, and those of its results unless it is in place.
+func dtypeSentences(o *schema.Operator, inplace bool, argument func(string) string) string {
 	if o.DTypes == "none" {
 		return ""
 	}
@@ -281,7 +284,7 @@ func dtypes(o *schema.Operator, inplace bool, argument func(string) string) stri
 
 // resultDTypes returns a sentence about the dtypes of the results.
 func resultDTypes(o *schema.Operator, argument func(string) string) string {
-	list, rules := operands(o), o.Results()
+	list, rules := promotedOperands(o), o.Results()
 	first := ""
 	if len(list) > 0 {
 		first = "the dtype of `" + argument(list[0].Name) + "`"
@@ -329,8 +332,8 @@ func acceptedOnly(o *schema.Operator, text string) string {
 // ofIntegers matches the dtype of the result for integers, after those for other dtypes.
 var ofIntegers = regexp.MustCompile(`[;,] (?:that of )?(?:the default dtype|int64) for integers.*`)
 
-// defaults lists the default of each argument that has one, in a language's notation.
-func defaults(args []schema.Arg, value func(schema.Arg) string) string {
+// listDefaults lists the default of each argument that has one, in a language's notation.
+func listDefaults(args []schema.Arg, value func(schema.Arg) string) string {
 	var list []string
 	for _, a := range args {
 		if !a.Type.Optional && a.Default == "" {
@@ -391,8 +394,8 @@ func nodeDefault(a schema.Arg) string {
 	return fmt.Sprintf("`%s` %s", nodeArgName(a.Name), value)
 }
 
-// freeing returns a sentence about the results that a C caller frees, other than tensors with tensor_free.
-func (f form) freeing() string {
+// freeingSentence returns a sentence about the results that a C caller frees, other than tensors with tensor_free.
+func (f cForm) freeingSentence() string {
 	if !f.returnsResults() {
 		return ""
 	}
@@ -416,21 +419,21 @@ func (f form) freeing() string {
 }
 
 // variantLine returns the comment of a C function other than the first of an operator: its difference from another one.
-func (f form) variantLine() string {
+func (f cForm) variantLine() string {
 	of := f
 	switch {
 	case f.scalar:
 		of.scalar = false
 		operands := f.op.Operands()
-		return fmt.Sprintf("`%s` with a scalar `%s`.", of.name(), cArgName(f.op.Args[operands[len(operands)-1]].Name))
+		return fmt.Sprintf("`%s` with a scalar `%s`.", of.cName(), cArgName(f.op.Args[operands[len(operands)-1]].Name))
 	case f.mode == "inplace":
-		of.mode = forms(f.op)[0].mode
-		return fmt.Sprintf("`%s` in place, in `%s`.", of.name(), cArgName(f.op.Args[0].Name))
+		of.mode = listForms(f.op)[0].mode
+		return fmt.Sprintf("`%s` in place, in `%s`.", of.cName(), cArgName(f.op.Args[0].Name))
 	}
-	of.mode = forms(f.op)[0].mode
+	of.mode = listForms(f.op)[0].mode
 	var results []string
 	for _, r := range f.op.Returns {
 		results = append(results, "`"+cArgName(r.Name)+"`")
 	}
-	return fmt.Sprintf("`%s` writing to %s.", of.name(), strings.Join(results, " and "))
+	return fmt.Sprintf("`%s` writing to %s.", of.cName(), strings.Join(results, " and "))
 }

@@ -10,8 +10,8 @@ import (
 // copiesFile contains the composite operators that copy the result of a view.
 const copiesFile = compositeDir + "/gen_copies.go"
 
-// copies returns the text of copiesFile.
-func copies(ops []*schema.Operator, declared map[string]*function) (string, error) {
+// generateCopies returns the text of copiesFile.
+func generateCopies(ops []*schema.Operator, declared map[string]*function) (string, error) {
 	byID := map[string]*schema.Operator{}
 	for _, o := range ops {
 		byID[o.ID()] = o

@@ -36,7 +36,7 @@ var cppByValue = []string{"Int", "Real", "Bool", "Constant<Dtype>", "Constant<La
 // cppResults maps a result's type to its type in C++.
 var cppResults = map[string]string{"int": "int64_t", "float": "double", "str": "std::string", "dtype": "Dtype", "device": "Device", "pointer": "void *"}
 
-func (p cppParam) declared(withDefault bool) string {
+func (p cppParam) declaration(withDefault bool) string {
 	text := "const " + p.kind + " &" + p.name
 	if slices.Contains(cppByValue, p.kind) || strings.HasPrefix(p.kind, "tensor_") {
 		text = p.kind + " " + p.name
@@ -120,7 +120,7 @@ func newCppFunction(o *schema.Operator, mode string) *cppFunction {
 		f.given = append(f.given, p.name)
 	}
 	// Dtypes are passed more often than generators.
-	slices.SortStableFunc(f.params, func(a, b cppParam) int { return cmp.Compare(bySeldom(a), bySeldom(b)) })
+	slices.SortStableFunc(f.params, func(a, b cppParam) int { return cmp.Compare(rankGenerator(a), rankGenerator(b)) })
 	// Only trailing parameters can be left out.
 	required := false
 	for i := len(f.params) - 1; i >= 0; i-- {
@@ -138,8 +138,8 @@ func newCppFunction(o *schema.Operator, mode string) *cppFunction {
 	return f
 }
 
-// bySeldom returns 1 for an optional generator, which callers seldom have, and 0 for the others.
-func bySeldom(p cppParam) int {
+// rankGenerator returns 1 for an optional generator, which callers rarely pass, and 0 for other parameters.
+func rankGenerator(p cppParam) int {
 	if p.kind == "std::optional<Generator>" {
 		return 1
 	}
@@ -151,7 +151,7 @@ func cppName(name string) string {
 	return cArgName(name[strings.LastIndex(name, ".")+1:])
 }
 
-func (f *cppFunction) space() string {
+func (f *cppFunction) namespaceOf() string {
 	i := strings.LastIndex(f.op.Name, ".")
 	if i < 0 {
 		return ""
@@ -159,7 +159,7 @@ func (f *cppFunction) space() string {
 	return strings.ReplaceAll(f.op.Name[:i], ".", "::")
 }
 
-func (f *cppFunction) required() int {
+func (f *cppFunction) countRequired() int {
 	n := slices.IndexFunc(f.params, func(p cppParam) bool { return p.def != "" })
 	if n < 0 {
 		return len(f.params)
@@ -167,8 +167,8 @@ func (f *cppFunction) required() int {
 	return n
 }
 
-// confused reports whether a call with n arguments may mean either of two functions.
-func confused(f, g *cppFunction, n int) bool {
+// isAmbiguous reports whether a call with n arguments may mean either of two functions.
+func isAmbiguous(f, g *cppFunction, n int) bool {
 	for i := range n {
 		if !strings.ContainsAny(f.params[i].callers, g.params[i].callers) {
 			return false
@@ -190,14 +190,14 @@ func separateOverloads(overloads []*cppFunction) {
 		}
 		all := len(f.params)
 		for g := range earlier {
-			if all >= g.required() && all <= len(g.params) && confused(f, g, all) {
+			if all >= g.countRequired() && all <= len(g.params) && isAmbiguous(f, g, all) {
 				f.name = strings.Replace(f.name, cppName(f.op.Name), cppName(f.op.Name)+"_"+f.op.Overload, 1)
 				break
 			}
 		}
 		for g := range earlier {
-			for n := max(f.required(), g.required()); n <= min(all-1, len(g.params)); n++ {
-				if confused(f, g, n) {
+			for n := max(f.countRequired(), g.countRequired()); n <= min(all-1, len(g.params)); n++ {
+				if isAmbiguous(f, g, n) {
 					for k := range n + 1 {
 						f.params[k].def = ""
 					}
@@ -211,17 +211,17 @@ func (f *cppFunction) declaredParams(from int, withDefaults bool) string {
 	var params []string
 	if f.mode == "out" {
 		for _, r := range f.op.Returns {
-			params = append(params, "const Tensor &"+f.result(r))
+			params = append(params, "const Tensor &"+f.resultName(r))
 		}
 	}
 	for _, p := range f.params[from:] {
-		params = append(params, p.declared(withDefaults))
+		params = append(params, p.declaration(withDefaults))
 	}
 	return strings.Join(params, ", ")
 }
 
-// result returns the name of a result, which no parameter has.
-func (f *cppFunction) result(r schema.Arg) string {
+// resultName returns the name of a result that no parameter has.
+func (f *cppFunction) resultName(r schema.Arg) string {
 	name := cArgName(r.Name)
 	if slices.ContainsFunc(f.params, func(p cppParam) bool { return p.name == name }) {
 		return name + "_out"
@@ -243,8 +243,8 @@ func cppResultType(r schema.Arg) string {
 	return t
 }
 
-// struct_ returns the name of the struct of several results.
-func (f *cppFunction) struct_() string {
+// structName returns the name of the struct of several results.
+func (f *cppFunction) structName() string {
 	return schema.Camel(f.op.ID(), true) + "Result"
 }
 
@@ -253,7 +253,7 @@ func (f *cppFunction) changesFirst() bool {
 	return f.mode == "inplace" || f.mode == "function" && len(f.op.Returns) == 0 && len(f.op.Args) > 0 && f.op.Args[0].Mutated && f.op.Args[0].Type.String() == "Tensor"
 }
 
-func (f *cppFunction) returns() string {
+func (f *cppFunction) returnType() string {
 	switch {
 	case f.changesFirst():
 		return "Tensor"
@@ -262,15 +262,15 @@ func (f *cppFunction) returns() string {
 	case len(f.op.Returns) == 1:
 		return cppResultType(f.op.Returns[0])
 	}
-	if space := f.space(); space != "" {
-		return space + "::" + f.struct_()
+	if space := f.namespaceOf(); space != "" {
+		return space + "::" + f.structName()
 	}
-	return f.struct_()
+	return f.structName()
 }
 
-// call is the call of C, of the form that takes a number or of the other.
-func (f *cppFunction) call(scalar bool) string {
-	form := form{f.op, f.mode, scalar}
+// callC returns the call of the C function: the form that takes a number if scalar is set, and the other one otherwise.
+func (f *cppFunction) callC(scalar bool) string {
+	form := cForm{f.op, f.mode, scalar}
 	operands := f.op.Operands()
 	var args []string
 	for _, name := range f.given {
@@ -282,7 +282,7 @@ func (f *cppFunction) call(scalar bool) string {
 		args = append(args, text)
 	}
 	for _, r := range f.op.Returns {
-		switch name := f.result(r); {
+		switch name := f.resultName(r); {
 		case f.mode == "out":
 			args = append(args, name+".get()")
 		case f.mode == "inplace":
@@ -292,23 +292,23 @@ func (f *cppFunction) call(scalar bool) string {
 			args = append(args, name+".put()")
 		}
 	}
-	return "::" + form.name() + "(" + strings.Join(args, ", ") + ")"
+	return "::" + form.cName() + "(" + strings.Join(args, ", ") + ")"
 }
 
-func (f *cppFunction) definition() string {
+func (f *cppFunction) cppDefinition() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%sinline %s %s(%s) {\n", deprecation(f.op, "\n"), f.returns(), f.name, f.declaredParams(0, true))
+	fmt.Fprintf(&b, "%sinline %s %s(%s) {\n", deprecationMark(f.op, "\n"), f.returnType(), f.name, f.declaredParams(0, true))
 	var taken []string
 	if f.mode == "function" {
 		for _, r := range f.op.Returns {
-			fmt.Fprintf(&b, "  detail::Result<%s> %s;\n", cppResultType(r), f.result(r))
-			taken = append(taken, f.result(r)+".take()")
+			fmt.Fprintf(&b, "  detail::Result<%s> %s;\n", cppResultType(r), f.resultName(r))
+			taken = append(taken, f.resultName(r)+".take()")
 		}
 	}
-	call := f.call(false)
-	if forms := forms(f.op); slices.ContainsFunc(forms, func(g form) bool { return g.mode == f.mode && g.scalar }) {
+	call := f.callC(false)
+	if forms := listForms(f.op); slices.ContainsFunc(forms, func(g cForm) bool { return g.mode == f.mode && g.scalar }) {
 		operands := f.op.Operands()
-		call = fmt.Sprintf("%s.is_number() ? %s : %s", cArgName(f.op.Args[operands[len(operands)-1]].Name), f.call(true), call)
+		call = fmt.Sprintf("%s.is_number() ? %s : %s", cArgName(f.op.Args[operands[len(operands)-1]].Name), f.callC(true), call)
 	}
 	fmt.Fprintf(&b, "  detail::check(%s);\n", call)
 	switch {
@@ -327,16 +327,16 @@ func (f *cppFunction) definition() string {
 // isMethod reports whether the function is a method of Tensor, too.
 func (f *cppFunction) isMethod() bool {
 	first := len(f.op.Args) > 0 && (f.op.Args[0].Type.Base == "Tensor" || f.op.Args[0].Type.Base == "Operand") && !f.op.Args[0].Type.List
-	return first && f.space() == "" && (f.mode == "inplace" || f.mode == "function" && f.op.Has("method"))
+	return first && f.namespaceOf() == "" && (f.mode == "inplace" || f.mode == "function" && f.op.Has("method"))
 }
 
-func (f *cppFunction) method() (declared, defined string) {
+func (f *cppFunction) methodText() (declared, defined string) {
 	var args []string
 	for _, p := range f.params[1:] {
 		args = append(args, p.name)
 	}
-	declared = fmt.Sprintf("  %s%s %s(%s) const;\n", deprecation(f.op, "\n  "), f.returns(), f.name, f.declaredParams(1, true))
-	defined = fmt.Sprintf("template <>\n%sinline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", deprecation(f.op, "\n"), f.returns(), f.name, f.declaredParams(1, false), f.name,
+	declared = fmt.Sprintf("  %s%s %s(%s) const;\n", deprecationMark(f.op, "\n  "), f.returnType(), f.name, f.declaredParams(1, true))
+	defined = fmt.Sprintf("template <>\n%sinline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", deprecationMark(f.op, "\n"), f.returnType(), f.name, f.declaredParams(1, false), f.name,
 		strings.Join(append([]string{"self()"}, args...), ", "))
 	return declared, defined
 }
@@ -375,7 +375,7 @@ func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
 	byName := map[string][]*cppFunction{}
 	for _, o := range ops {
 		for _, mode := range []string{"function", "inplace", "out"} {
-			if slices.ContainsFunc(forms(o), func(f form) bool { return f.mode == mode }) {
+			if slices.ContainsFunc(listForms(o), func(f cForm) bool { return f.mode == mode }) {
 				f := newCppFunction(o, mode)
 				all = append(all, f)
 				byName[o.Name] = append(byName[o.Name], f)
@@ -393,7 +393,7 @@ func generateCpp(out *output, ops []*schema.Operator) {
 	var structs, results, declared, defined, methods strings.Builder
 	for _, f := range cppFunctions(ops) {
 		open, end := "", ""
-		if space := f.space(); space != "" {
+		if space := f.namespaceOf(); space != "" {
 			open, end = "namespace "+space+" {\n", "}  // namespace "+space+"\n"
 		}
 		if f.mode == "function" && len(f.op.Returns) > 1 {
@@ -401,16 +401,16 @@ func generateCpp(out *output, ops []*schema.Operator) {
 			for _, r := range f.op.Returns {
 				fields = append(fields, "  "+cppResultType(r)+" "+cArgName(r.Name)+";\n")
 			}
-			fmt.Fprintf(&structs, "%sstruct %s;\n%s", open, f.struct_(), end)
-			fmt.Fprintf(&results, "%sstruct %s {\n%s};\n%s", open, f.struct_(), strings.Join(fields, ""), end)
+			fmt.Fprintf(&structs, "%sstruct %s;\n%s", open, f.structName(), end)
+			fmt.Fprintf(&results, "%sstruct %s {\n%s};\n%s", open, f.structName(), strings.Join(fields, ""), end)
 		}
 		defined.WriteString("\n")
-		if f.mode == "function" || !slices.ContainsFunc(forms(f.op), func(g form) bool { return g.mode == "function" }) {
-			defined.WriteString(comment("// ", f.op.Doc))
+		if f.mode == "function" || !slices.ContainsFunc(listForms(f.op), func(g cForm) bool { return g.mode == "function" }) {
+			defined.WriteString(formatComment("// ", f.op.Doc))
 		}
-		defined.WriteString(open + f.definition() + end)
+		defined.WriteString(open + f.cppDefinition() + end)
 		if f.isMethod() {
-			head, body := f.method()
+			head, body := f.methodText()
 			declared.WriteString(head)
 			methods.WriteString(body)
 		}

@@ -29,8 +29,8 @@ func TestCppCallsEveryFormOnce(t *testing.T) {
 		calls[found[1]]++
 	}
 	for _, o := range ops {
-		for _, f := range forms(o) {
-			assert.Equal(t, 1, calls[f.name()], f.name())
+		for _, f := range listForms(o) {
+			assert.Equal(t, 1, calls[f.cName()], f.cName())
 		}
 	}
 }
@@ -39,13 +39,13 @@ func TestCppCallsEveryFormOnce(t *testing.T) {
 func TestCppOverloadsAreDistinguished(t *testing.T) {
 	byName := map[string][]*cppFunction{}
 	for _, f := range cppFunctions(loaded(t)) {
-		name := f.space() + "::" + f.name
+		name := f.namespaceOf() + "::" + f.name
 		for _, g := range byName[name] {
 			if len(f.op.Returns) != len(g.op.Returns) && f.mode == "out" {
 				continue // there are as many tensors more, or fewer
 			}
-			for n := max(f.required(), g.required()); n <= min(len(f.params), len(g.params)); n++ {
-				assert.False(t, confused(f, g, n), "%s and %s with %d arguments", f.op.ID(), g.op.ID(), n)
+			for n := max(f.countRequired(), g.countRequired()); n <= min(len(f.params), len(g.params)); n++ {
+				assert.False(t, isAmbiguous(f, g, n), "%s and %s with %d arguments", f.op.ID(), g.op.ID(), n)
 			}
 		}
 		byName[name] = append(byName[name], f)

@@ -65,7 +65,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 	words := map[string][]string{}
 	for _, o := range ops {
 		f := byGo[o.GoName()]
-		if f == nil || f.keys() == "" && !f.any {
+		if f == nil || f.keysExpression() == "" && !f.any {
 			continue // of no tensors
 		}
 		gradient := gradientForm(first[f.name], f)
@@ -94,13 +94,13 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 			names = "rule"
 		}
 		ofQuantized := layer(quantized)
-		if f.ofParts() {
+		if f.isOfParts() {
 			ofQuantized = "refused"
 		}
 		words[o.ID()] = []string{plainForm(f), names, layer(sparse), gradient, ofQuantized}
 	}
 	out.kinds = words
-	out.write(facadeDir+"/gen_dispatch.go", header("\n// entryLines are the operators of tensors, in the order of the schema: the fields of an entry on each line. A table of strings would be larger.\nconst entryLines = `"+rows.String()+"`\n", nil))
+	out.write(facadeDir+"/gen_dispatch.go", fileHead("\n// entryLines are the operators of tensors, in the order of the schema: the fields of an entry on each line. A table of strings would be larger.\nconst entryLines = `"+rows.String()+"`\n", nil))
 	return nil
 }
 
@@ -110,7 +110,7 @@ var kindColumns = []string{"dense", "named", "sparse", "gradient", "quantized"}
 // backendOf returns the operators that a package's backend has: the keys of literals of dispatch.Backend, and the fields that are assigned.
 func backendOf(out *output, dir string) (map[string]bool, error) {
 	texts := map[string]any{}
-	paths, err := handwritten(dir)
+	paths, err := handwrittenFiles(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -45,41 +45,41 @@ type function struct {
 
 type param struct{ name, typ string }
 
-// facade writes engine/dispatch: one method for each Go function that operators name, with its signature in engine/ops, and the functions of engine/ops
-// that are completely described by schemas.
-func facade(out *output, ops []*schema.Operator) error {
+// generateFacade writes engine/dispatch: one method for each Go function that operators name, with its signature in engine/ops, and the
+// functions of engine/ops that are completely described by schemas.
+func generateFacade(out *output, ops []*schema.Operator) error {
 	policies, err := schema.Autocast("engine", ops)
 	if err != nil {
 		return err
 	}
 	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
 	for _, dir := range slices.Sorted(maps.Keys(tables)) {
-		if err := declare(dir, declared, imports); err != nil {
+		if err := readPackage(dir, declared, imports); err != nil {
 			return err
 		}
 	}
-	text, err := pointwise(ops, declared)
+	text, err := generatePointwise(ops, declared)
 	if err != nil {
 		return err
 	}
 	out.write(pointwiseFile, text)
-	if err := declareFile(pointwiseFile, text, declared, imports); err != nil {
+	if err := readSource(pointwiseFile, text, declared, imports); err != nil {
 		return err
 	}
-	text, err = copies(ops, declared)
+	text, err = generateCopies(ops, declared)
 	if err != nil {
 		return err
 	}
 	out.write(copiesFile, text)
-	if err := declareFile(copiesFile, text, declared, imports); err != nil {
+	if err := readSource(copiesFile, text, declared, imports); err != nil {
 		return err
 	}
-	text, err = lists(ops, declared)
+	text, err = generateLists(ops, declared)
 	if err != nil {
 		return err
 	}
 	out.write(listsFile, text)
-	if err := declareFile(listsFile, text, declared, imports); err != nil {
+	if err := readSource(listsFile, text, declared, imports); err != nil {
 		return err
 	}
 	casts := map[string]int{} // by the dispatcher's methods, which aliases share
@@ -115,7 +115,7 @@ func facade(out *output, ops []*schema.Operator) error {
 			return o.Wrong(fmt.Errorf("func %s is in %s, but functions of the runtime have a schema in %s", f.name, autogradDir, schema.RuntimeDir))
 		}
 		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata"), o.Constant()
-		f.draws = o.Tagged("random") && (f.table == "" || f.table == tables[compositeDir]) && f.keys() != ""
+		f.draws = o.Tagged("random") && (f.table == "" || f.table == tables[compositeDir]) && f.keysExpression() != ""
 		f.casts = casts[o.GoName()]
 		f.keeps, f.filed = o.Tagged("keeps"), o.Category == "file"
 		outs := len(f.params) - len(o.Args)
@@ -129,9 +129,9 @@ func facade(out *output, ops []*schema.Operator) error {
 	out.write(facadeDir+"/gen_aten.go", facadeMethods(all, imports))
 	out.write(facadeDir+"/gen_backend.go", facadeBackend(all, imports))
 	out.write(builderFile, builderMethods(ops, all, imports))
-	out.write(compositeDir+"/gen_register.go", registered(all, "composite", "composed", "Compose"))
-	out.write(sparseDir+"/gen_register.go", registered(all, "sparse", "parted", "Part"))
-	out.write(quantizedDir+"/gen_register.go", registered(all, "quantized", "quantized", "Quantize"))
+	out.write(compositeDir+"/gen_register.go", registerText(all, "composite", "composed", "Compose"))
+	out.write(sparseDir+"/gen_register.go", registerText(all, "sparse", "parted", "Part"))
+	out.write(quantizedDir+"/gen_register.go", registerText(all, "quantized", "quantized", "Quantize"))
 	if err := sparseUnary(out, ops, all); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func facade(out *output, ops []*schema.Operator) error {
 
 // ownMethods returns the operators that package aten implements itself, since they read or change the context of calls.
 func ownMethods() (map[string]bool, error) {
-	files, err := handwritten(facadeDir)
+	files, err := handwrittenFiles(facadeDir)
 	found := map[string]bool{}
 	for _, path := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -170,30 +170,30 @@ func ownMethods() (map[string]bool, error) {
 	return found, err
 }
 
-// handwritten returns the files of a package without its tests and its generated files, which are rewritten.
-func handwritten(dir string) ([]string, error) {
+// handwrittenFiles returns the files of a package without its tests and its generated files, which are rewritten.
+func handwrittenFiles(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	return slices.DeleteFunc(files, func(path string) bool {
 		return strings.HasSuffix(path, "_test.go") || strings.HasPrefix(filepath.Base(path), "gen_")
 	}), err
 }
 
-// declare reads the exported functions of a package, and its imports by name.
-func declare(dir string, declared map[string]*function, imports map[string]string) error {
-	files, err := handwritten(dir)
+// readPackage reads the exported functions of a package, and its imports by name.
+func readPackage(dir string, declared map[string]*function, imports map[string]string) error {
+	files, err := handwrittenFiles(dir)
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		if err := declareFile(path, nil, declared, imports); err != nil {
+		if err := readSource(path, nil, declared, imports); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// declareFile reads a file, or the text that it is going to have.
-func declareFile(path string, text any, declared map[string]*function, imports map[string]string) error {
+// readSource reads a file, or its text if it is about to be generated.
+func readSource(path string, text any, declared map[string]*function, imports map[string]string) error {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, text, 0)
 	if err != nil {
@@ -214,7 +214,7 @@ func declareFile(path string, text any, declared map[string]*function, imports m
 		if declared[f.Name.Name] != nil {
 			return fmt.Errorf("func %s is in two of the folders of operators", f.Name.Name)
 		}
-		made := read(set, f)
+		made := newFunction(set, f)
 		if made.table = tables[filepath.Dir(path)]; made.table != "" {
 			made.params = made.params[1:] // the dispatcher
 		}
@@ -232,7 +232,8 @@ func takesContext(f *ast.FuncDecl) bool {
 	return ok && first.Sel.Name == "Context"
 }
 
-func read(set *token.FileSet, f *ast.FuncDecl) *function {
+// newFunction returns the description of a declared function.
+func newFunction(set *token.FileSet, f *ast.FuncDecl) *function {
 	out := &function{name: f.Name.Name}
 	for _, field := range f.Type.Params.List {
 		names := field.Names
@@ -274,8 +275,8 @@ func typeText(set *token.FileSet, e ast.Expr) string {
 	return b.String()
 }
 
-// signature returns the parameters and results; zero-valued results are named r0, r1, ... and err.
-func (f *function) signature(named bool) string {
+// formatSignature returns the parameters and results; zero-valued results are named r0, r1, ... and err.
+func (f *function) formatSignature(named bool) string {
 	var params, results []string
 	for i, p := range f.params {
 		if i+1 < len(f.params) && f.params[i+1].typ == p.typ {
@@ -297,7 +298,7 @@ func (f *function) signature(named bool) string {
 	return fmt.Sprintf("(%s) (%s)", strings.Join(params, ", "), strings.Join(results, ", "))
 }
 
-func (f *function) arguments() string {
+func (f *function) argumentList() string {
 	var names []string
 	for _, p := range f.params {
 		names = append(names, p.name)
@@ -305,12 +306,12 @@ func (f *function) arguments() string {
 	return strings.Join(names, ", ")
 }
 
-// keys returns the expression of the keys that decide who serves a call, "" when none do.
-func (f *function) keys() string {
+// keysExpression returns the expression of the dispatch keys of a call, or "" if no dispatch key applies.
+func (f *function) keysExpression() string {
 	if n := len(f.results); f.any || n == 0 || f.results[n-1] != "error" {
 		return ""
 	}
-	return joined(keysOf(f.params), f.layouts())
+	return joinKeys(keysOf(f.params), f.layoutKeys())
 }
 
 // isOut reports whether a parameter is a tensor that takes the result and is not read.
@@ -318,13 +319,13 @@ func isOut(p param) bool { return p.typ == "*tensor.Tensor" && strings.HasPrefix
 
 func (f *function) hasOut() bool { return slices.ContainsFunc(f.params, isOut) }
 
-// operands returns the expression of the dispatch keys of all arguments except outputs.
-func (f *function) operands() string {
-	return joined(keysOf(slices.DeleteFunc(slices.Clone(f.params), isOut)), f.layouts())
+// operandKeys returns the expression of the dispatch keys of all arguments except outputs.
+func (f *function) operandKeys() string {
+	return joinKeys(keysOf(slices.DeleteFunc(slices.Clone(f.params), isOut)), f.layoutKeys())
 }
 
-// layouts returns the expression of the dispatch keys of the requested layout.
-func (f *function) layouts() string {
+// layoutKeys returns the expression of the dispatch keys of the requested layout.
+func (f *function) layoutKeys() string {
 	var terms []string
 	for _, p := range f.params {
 		if p.typ == "tensor.Layout" {
@@ -334,8 +335,8 @@ func (f *function) layouts() string {
 	return strings.Join(terms, "|")
 }
 
-// joined ors keys.
-func joined(terms ...string) string {
+// joinKeys returns the bitwise or of expressions of keys.
+func joinKeys(terms ...string) string {
 	return strings.Join(slices.DeleteFunc(terms, func(s string) bool { return s == "" }), "|")
 }
 
@@ -354,18 +355,18 @@ func keysOf(params []param) string {
 	return strings.Join(terms, "|")
 }
 
-// ahead is keys, without those whose layers have nothing to do for the operator: gradients stop at a constant one, which ends the
-// grad_fn of the tensors that it writes to.
-func (f *function) ahead() string {
+// keysAhead is keysExpression without the keys whose layers have nothing to do for the operator: gradients stop at a constant one, which
+// clears the grad_fn of the tensors that it writes to.
+func (f *function) keysAhead() string {
 	modes := ""
 	if f.draws {
 		modes = "c.drawing()"
 	}
 	if f.casts != 0 {
-		modes = joined(modes, fmt.Sprintf("c.casting(%d)", f.casts))
+		modes = joinKeys(modes, fmt.Sprintf("c.casting(%d)", f.casts))
 	}
 	if !f.constant {
-		return joined(f.keys(), modes)
+		return joinKeys(f.keysExpression(), modes)
 	}
 	isWritten := func(p param) bool { return slices.Contains(f.written, p) }
 	written := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isWritten(p) }))
@@ -373,61 +374,62 @@ func (f *function) ahead() string {
 	if read != "" {
 		read = "(" + read + ")&^tensor.Gradient"
 	}
-	return joined(written, read, f.layouts(), modes)
+	return joinKeys(written, read, f.layoutKeys(), modes)
 }
 
-// ofParts reports whether an operator is about sparse tensors, whose parts are not quantized.
-func (f *function) ofParts() bool { return f.table == tables[sparseDir] }
+// isOfParts reports whether an operator is about sparse tensors, whose parts are not quantized.
+func (f *function) isOfParts() bool { return f.table == tables[sparseDir] }
 
 func facadeMethods(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n// %s implements the operator %s.\n", f.name, f.op)
-		keys := f.keys()
-		fmt.Fprintf(&b, "func (c Context) %s%s {\n", f.name, f.signature(keys != "" || f.table == "" && len(f.written) > 0))
+		keys := f.keysExpression()
+		fmt.Fprintf(&b, "func (c Context) %s%s {\n", f.name, f.formatSignature(keys != "" || f.table == "" && len(f.written) > 0))
 		if keys != "" {
-			f.delegate(&b)
+			f.writeDelegation(&b)
 		}
-		f.call(&b)
+		f.writeCall(&b)
 	}
-	return header(b.String(), imports)
+	return fileHead(b.String(), imports)
 }
 
-// delegate calls the backend of the first dispatch key that the call has not handled. Without a function in the backend an operator of package ops
-// returns an error; others are decomposed.
-func (f *function) delegate(b *strings.Builder) {
-	fmt.Fprintf(b, "if key := c.highestKey(%s); key != 0 {\n", f.ahead())
+// writeDelegation writes the call of the backend of the first dispatch key that the call has not handled. Without a function in the
+// backend an operator of package ops returns an error; others are decomposed.
+func (f *function) writeDelegation(b *strings.Builder) {
+	fmt.Fprintf(b, "if key := c.highestKey(%s); key != 0 {\n", f.keysAhead())
 	read, all := "tensor.Sparse", keysOf(f.params)
-	if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out determines the layout
-		read = cmp.Or(f.operands(), "0")
+	if f.hasOut() && !strings.Contains(f.keysAhead(), "layout.Keys()") { // factories, whose out determines the layout
+		read = cmp.Or(f.operandKeys(), "0")
 	}
 	if f.filed || !strings.Contains(all, "|") && !strings.Contains(all, "keysOf") {
 		all = "0"
 	}
 	if f.table == "" {
 		check := fmt.Sprintf("checkKeys(%q, key, %s, %s, does != nil)", f.op, read, all)
-		if f.operands() == f.layouts() {
+		if f.operandKeys() == f.layoutKeys() {
 			check = fmt.Sprintf("checkLayout(%q, key, does != nil)", f.op)
 		}
-		fmt.Fprintf(b, "does := backendOf(key).%s\nif err = %s; err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n", f.name, check, f.arguments())
+		fmt.Fprintf(b, "does := backendOf(key).%s\nif err = %s; err != nil {\nreturn\n}\nreturn does(c, %s)\n}\n", f.name, check, f.argumentList())
 		return
 	}
 	if read != "tensor.Sparse" || all != "0" {
 		fmt.Fprintf(b, "if err = checkKeys(%q, key, %s, %s, true); err != nil {\nreturn\n}\n", f.op, read, all)
 	}
-	if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && !f.ofParts() {
+	if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && !f.isOfParts() {
 		// The intermediate ops of a decomposition would write only the integers of its output. The same holds for autograd.
 		fmt.Fprintf(b, "if c.quantized(%s) && backendOf(tensor.Quantized).%s == nil {\nerr = Unsupported(%q, tensor.Quantized)\nreturn\n}\n", outs, f.name, f.op)
 	}
-	fmt.Fprintf(b, "if does := backendOf(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
-	if f.ofParts() {
-		fmt.Fprintf(b, "if c.quantized(%s) {\nerr = Unsupported(%q, tensor.Quantized)\nreturn\n}\n", f.keys(), f.op)
+	fmt.Fprintf(b, "if does := backendOf(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.argumentList())
+	if f.isOfParts() {
+		fmt.Fprintf(b, "if c.quantized(%s) {\nerr = Unsupported(%q, tensor.Quantized)\nreturn\n}\n", f.keysExpression(), f.op)
 	}
 	b.WriteString("}\n")
 }
 
-// placed returns the name of the device parameter that defaults to the thread's device: that of a factory without an operand or output to follow.
-func (f *function) placed() (name string) {
+// deviceParam returns the name of the device parameter that defaults to the thread's device: that of a factory without an operand or
+// output to follow.
+func (f *function) deviceParam() (name string) {
 	if len(f.results) == 0 || f.results[0] != "*tensor.Tensor" {
 		return ""
 	}
@@ -442,13 +444,14 @@ func (f *function) placed() (name string) {
 	return name
 }
 
-// call calls the operator and increments the versions of its outputs, unless the call fails. Composite operators write through the dispatcher.
-func (f *function) call(b *strings.Builder) {
+// writeCall writes the call of the operator and increments the versions of its outputs, unless the call fails. Composite operators write
+// through the dispatcher.
+func (f *function) writeCall(b *strings.Builder) {
 	if f.table != "" { // its steps find the device
-		fmt.Fprintf(b, "return %s.%s(c, %s)\n}\n", f.table, f.name, f.arguments())
+		fmt.Fprintf(b, "return %s.%s(c, %s)\n}\n", f.table, f.name, f.argumentList())
 		return
 	}
-	if name := f.placed(); name != "" {
+	if name := f.deviceParam(); name != "" {
 		given := []string{name}
 		for _, p := range f.written {
 			given = append(given, p.name)
@@ -456,7 +459,7 @@ func (f *function) call(b *strings.Builder) {
 		fmt.Fprintf(b, "%s = c.place(%s)\n", name, strings.Join(given, ", "))
 	}
 	if len(f.written) == 0 {
-		fmt.Fprintf(b, "return ops.%s(%s)\n}\n", f.name, f.arguments())
+		fmt.Fprintf(b, "return ops.%s(%s)\n}\n", f.name, f.argumentList())
 		return
 	}
 	results := make([]string, len(f.results))
@@ -464,7 +467,7 @@ func (f *function) call(b *strings.Builder) {
 		results[i] = fmt.Sprintf("r%d", i)
 	}
 	results[len(results)-1] = "err"
-	fmt.Fprintf(b, "%s = ops.%s(%s)\n", strings.Join(results, ", "), f.name, f.arguments())
+	fmt.Fprintf(b, "%s = ops.%s(%s)\n", strings.Join(results, ", "), f.name, f.argumentList())
 	if f.keeps {
 		b.WriteString("return\n}\n")
 		return
@@ -480,18 +483,18 @@ func facadeBackend(all []*function, imports map[string]string) string {
 	var b strings.Builder
 	b.WriteString("\n// Backend is what a kind of tensors does with operators: nil where it has nothing, which is refused.\ntype Backend struct {\n")
 	for _, f := range all {
-		if f.keys() == "" && f.table == "" {
+		if f.keysExpression() == "" && f.table == "" {
 			continue
 		}
-		signature := f.signature(false)
+		signature := f.formatSignature(false)
 		fmt.Fprintf(&b, "\t%s func(c Context, %s\n", f.name, strings.TrimPrefix(signature, "("))
 	}
 	b.WriteString("}\n")
-	return header(b.String(), imports)
+	return fileHead(b.String(), imports)
 }
 
-// registered registers the operators of a package that imports the dispatcher.
-func registered(all []*function, name, table, setter string) string {
+// registerText returns the code that registers the operators of a package that imports the dispatcher.
+func registerText(all []*function, name, table, setter string) string {
 	var b strings.Builder
 	b.WriteString(goBanner + "package " + name + "\n\nimport \"" + module + "engine/dispatch\"\n\nfunc init() {\n\tdispatch." + setter + "(dispatch.Backend{\n")
 	for _, f := range all {
@@ -512,7 +515,7 @@ func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 		if !o.Tagged("sparse") || o.AliasOf != "" || i < 0 {
 			continue
 		}
-		switch f := all[i]; f.signature(false) {
+		switch f := all[i]; f.formatSignature(false) {
 		case "(out, self *tensor.Tensor) (*tensor.Tensor, error)":
 			fmt.Fprintf(&b, "\t\t%s: makeUnary(%q, dispatch.Context.%s),\n", f.name, f.op, f.name)
 		case "(self *tensor.Tensor) (*tensor.Tensor, error)":
@@ -526,13 +529,13 @@ func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 	return nil
 }
 
-// header returns the head of a file in package aten with the imports that its text needs.
-func header(text string, imports map[string]string) string {
-	return headerOf("dispatch", text, imports)
+// fileHead returns the head of a file in package dispatch with the imports that its text needs.
+func fileHead(text string, imports map[string]string) string {
+	return fileHeadOf("dispatch", text, imports)
 }
 
-// headerOf is header for another package.
-func headerOf(name, text string, imports map[string]string) string {
+// fileHeadOf is fileHead for another package.
+func fileHeadOf(name, text string, imports map[string]string) string {
 	var standard, ours []string
 	for name, path := range imports {
 		switch line := fmt.Sprintf("\t%q\n", path); {

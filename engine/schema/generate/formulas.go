@@ -45,12 +45,12 @@ type compiler struct {
 	once     bool              // the formula in hand reads the gradients of results once, so that they are free after that
 }
 
-func plain(code, typ string) expression { return expression{code: code, typ: typ} }
+func newExpression(code, typ string) expression { return expression{code: code, typ: typ} }
 
-func (k *compiler) wrong(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
+func (k *compiler) failCompile(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
 
-// compile turns a formula into code of a type.
-func (k *compiler) compile(text, typ string) (code string, err error) {
+// compileFormula compiles a formula to code of a type.
+func (k *compiler) compileFormula(text, typ string) (code string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			refused, ok := v.(error)
@@ -64,15 +64,15 @@ func (k *compiler) compile(text, typ string) (code string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("derivatives: %s: %w", text, err)
 	}
-	k.once = k.reads(e) == 1
-	return k.as(k.expression(e), typ), nil
+	k.once = k.countReads(e) == 1
+	return k.convertTo(k.compileExpression(e), typ), nil
 }
 
-// reads counts how often a formula may read gradients of results.
-func (k *compiler) reads(e ast.Expr) (count int) {
+// countReads counts how often a formula may read gradients of results.
+func (k *compiler) countReads(e ast.Expr) (count int) {
 	if call, ok := e.(*ast.CallExpr); ok {
 		if f, ok := call.Fun.(*ast.Ident); ok && f.Name == "cond" && len(call.Args) == 3 {
-			return k.reads(call.Args[0]) + max(k.reads(call.Args[1]), k.reads(call.Args[2]))
+			return k.countReads(call.Args[0]) + max(k.countReads(call.Args[1]), k.countReads(call.Args[2]))
 		}
 	}
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -83,7 +83,7 @@ func (k *compiler) reads(e ast.Expr) (count int) {
 			}
 		case *ast.CallExpr:
 			if ast.Expr(x) != e {
-				count += k.reads(x)
+				count += k.countReads(x)
 				return false
 			}
 		}
@@ -92,8 +92,8 @@ func (k *compiler) reads(e ast.Expr) (count int) {
 	return count
 }
 
-// as returns an expression of a required type.
-func (k *compiler) as(e expression, typ string) string {
+// convertTo converts an expression to a required type.
+func (k *compiler) convertTo(e expression, typ string) string {
 	if e.typ == typ {
 		return e.code
 	}
@@ -125,54 +125,54 @@ func (k *compiler) as(e expression, typ string) string {
 	case noneConst + " as dtype.DType":
 		return "dtype.None"
 	}
-	k.wrong("%s is %s, and %s is wanted", e.code, e.typ, typ)
+	k.failCompile("%s is %s, and %s is wanted", e.code, e.typ, typ)
 	return ""
 }
 
-func (k *compiler) expression(e ast.Expr) expression {
+func (k *compiler) compileExpression(e ast.Expr) expression {
 	switch x := e.(type) {
 	case *ast.ParenExpr:
-		inner := k.expression(x.X)
+		inner := k.compileExpression(x.X)
 		inner.code = "(" + inner.code + ")"
 		return inner
 	case *ast.BasicLit:
-		return plain(x.Value, map[token.Token]string{token.INT: intConst, token.FLOAT: floatConst, token.STRING: "string"}[x.Kind])
+		return newExpression(x.Value, map[token.Token]string{token.INT: intConst, token.FLOAT: floatConst, token.STRING: "string"}[x.Kind])
 	case *ast.Ident:
 		if name := strings.TrimSuffix(x.Name, "_"); token.IsKeyword(name) { // type_ is the argument type
-			return k.name(name)
+			return k.resolveName(name)
 		}
-		return k.name(x.Name)
+		return k.resolveName(x.Name)
 	case *ast.SelectorExpr:
-		return k.attribute(x)
+		return k.compileAttribute(x)
 	case *ast.CallExpr:
-		return k.call(x)
+		return k.compileCall(x)
 	case *ast.UnaryExpr:
-		return k.unary(x.Op, k.expression(x.X))
+		return k.compileUnary(x.Op, k.compileExpression(x.X))
 	case *ast.BinaryExpr:
-		return k.binary(x.Op, k.expression(x.X), k.expression(x.Y))
+		return k.compileBinary(x.Op, k.compileExpression(x.X), k.compileExpression(x.Y))
 	}
-	k.wrong("the language has no %T", e)
+	k.failCompile("the language has no %T", e)
 	return expression{}
 }
 
-// name returns the value of a name.
-func (k *compiler) name(name string) expression {
+// resolveName returns the value of a name.
+func (k *compiler) resolveName(name string) expression {
 	switch name {
 	case "true", "false":
-		return plain(name, "bool")
+		return newExpression(name, "bool")
 	case noneConst:
-		return plain(name, noneConst)
+		return newExpression(name, noneConst)
 	case "i":
-		return plain("int64(i)", "int64")
+		return newExpression("int64(i)", "int64")
 	case "grads":
-		return plain("s.given", tensorsType)
+		return newExpression("s.given", tensorsType)
 	case "inplace":
-		if k.naming && k.out() != "nil" {
-			return plain(k.out()+" == "+k.self0(), "bool")
+		if k.naming && k.outArgument() != "nil" {
+			return newExpression(k.outArgument()+" == "+k.self0(), "bool")
 		}
 		if k.op.Has("inplace") {
-			k.captured["inPlace"] = k.out() + " == " + k.self0()
-			return plain("inPlace", "bool")
+			k.captured["inPlace"] = k.outArgument() + " == " + k.self0()
+			return newExpression("inPlace", "bool")
 		}
 	}
 	for at, r := range k.op.Returns {
@@ -182,40 +182,40 @@ func (k *compiler) name(name string) expression {
 			if k.once {
 				return expression{fmt.Sprintf("s.take(%d)", at), tensorType, true}
 			}
-			return plain(fmt.Sprintf("s.grad(%d)", at), tensorType)
+			return newExpression(fmt.Sprintf("s.grad(%d)", at), tensorType)
 		case name == "has_grad_"+r.Name:
-			return plain(fmt.Sprintf("s.hasGrad(%d)", at), "bool")
+			return newExpression(fmt.Sprintf("s.hasGrad(%d)", at), "bool")
 		case name == "result" && len(k.op.Returns) == 1, name == r.Name && len(k.op.Returns) > 1:
 			k.uses[resultName(k.op, at)] = true
-			return plain("s.saved("+resultName(k.op, at)+"_)", tensorType)
+			return newExpression("s.saved("+resultName(k.op, at)+"_)", tensorType)
 		}
 	}
 	if name == "grad" && len(k.op.Returns) == 0 {
-		return plain("s.grad(0)", tensorType)
+		return newExpression("s.grad(0)", tensorType)
 	}
 	i := slices.IndexFunc(k.op.Args, func(a schema.Arg) bool { return a.Name == name })
 	if i < 0 {
-		k.wrong("%s is no name of the operator", name)
+		k.failCompile("%s is no name of the operator", name)
 	}
-	p := k.param(i)
+	p := k.goParam(i)
 	switch p.typ {
 	case tensorType:
 		k.uses[p.name] = true
-		return plain("s.saved("+p.name+"_)", tensorType)
+		return newExpression("s.saved("+p.name+"_)", tensorType)
 	case tensorsType:
 		k.uses[p.name] = true
-		return plain("s.savedAll("+p.name+"_)", tensorsType)
+		return newExpression("s.savedAll("+p.name+"_)", tensorsType)
 	case "[]ops.IndexItem":
 		k.uses[p.name] = true
-		return plain("s.savedIndex("+p.name+"_)", p.typ)
+		return newExpression("s.savedIndex("+p.name+"_)", p.typ)
 	case "[]int64", "*float64":
 		k.captured[p.name] = "copied(" + p.name + ")"
 	}
-	return plain(p.name, p.typ)
+	return newExpression(p.name, p.typ)
 }
 
-// param returns the Go parameter of argument i.
-func (k *compiler) param(i int) param { return k.f.params[len(k.f.params)-len(k.op.Args)+i] }
+// goParam returns the Go parameter of argument i.
+func (k *compiler) goParam(i int) param { return k.f.params[len(k.f.params)-len(k.op.Args)+i] }
 
 func resultName(o *schema.Operator, i int) string {
 	if len(o.Returns) == 1 {
@@ -226,51 +226,51 @@ func resultName(o *schema.Operator, i int) string {
 
 // attributes are the metadata of a tensor: code with a verb for the tensor, and its type.
 var attributes = map[string]expression{
-	"sizes":      plain("%s.Sizes()", "[]int64"),
-	"strides":    plain("%s.Strides()", "[]int64"),
-	"offset":     plain("%s.Offset()", "int64"),
-	"number":     plain("%s.IsWrappedNumber()", "bool"),
-	"dim":        plain("int64(%s.Dim())", "int64"),
-	"numel":      plain("%s.Numel()", "int64"),
-	"dtype":      plain("%s.DType()", "dtype.DType"),
-	"is_complex": plain("%s.DType().IsComplex()", "bool"),
-	"like":       plain("likeOf(%s)", "like"),
+	"sizes":      newExpression("%s.Sizes()", "[]int64"),
+	"strides":    newExpression("%s.Strides()", "[]int64"),
+	"offset":     newExpression("%s.Offset()", "int64"),
+	"number":     newExpression("%s.IsWrappedNumber()", "bool"),
+	"dim":        newExpression("int64(%s.Dim())", "int64"),
+	"numel":      newExpression("%s.Numel()", "int64"),
+	"dtype":      newExpression("%s.DType()", "dtype.DType"),
+	"is_complex": newExpression("%s.DType().IsComplex()", "bool"),
+	"like":       newExpression("likeOf(%s)", "like"),
 }
 
-// attribute returns x.name. That of an operand is read before the call, so that the operand need not be saved for it.
-func (k *compiler) attribute(x *ast.SelectorExpr) expression {
+// compileAttribute returns x.name. The attribute of an operand is read before the call, so that the operand need not be saved for it.
+func (k *compiler) compileAttribute(x *ast.SelectorExpr) expression {
 	a, ok := attributes[x.Sel.Name]
 	if !ok {
-		k.wrong("tensors have no attribute %s", x.Sel.Name)
+		k.failCompile("tensors have no attribute %s", x.Sel.Name)
 	}
 	id, ok := x.X.(*ast.Ident)
 	if ok {
 		if i := slices.IndexFunc(k.op.Args, func(a schema.Arg) bool { return a.Name == id.Name }); i >= 0 {
-			p := k.param(i)
+			p := k.goParam(i)
 			variable := p.name + schema.Camel(x.Sel.Name, true)
 			switch {
 			case p.typ != tensorType && p.typ != tensorsType:
-				k.wrong("%s is %s, which has no attributes", id.Name, p.typ)
+				k.failCompile("%s is %s, which has no attributes", id.Name, p.typ)
 			case p.typ == tensorsType && x.Sel.Name == "sizes":
 				k.captured[variable] = "sizesOf(" + p.name + ")"
-				return plain(variable, "[][]int64")
+				return newExpression(variable, "[][]int64")
 			case a.typ == "[]int64":
 				k.captured[variable] = "copied(" + fmt.Sprintf(a.code, p.name) + ")"
 			default:
 				k.captured[variable] = fmt.Sprintf(a.code, p.name)
 			}
-			return plain(variable, a.typ)
+			return newExpression(variable, a.typ)
 		}
 	}
-	t := k.expression(x.X)
+	t := k.compileExpression(x.X)
 	if t.typ != tensorType {
-		k.wrong("%s is %s, which has no attributes", t.code, t.typ)
+		k.failCompile("%s is %s, which has no attributes", t.code, t.typ)
 	}
-	return plain(fmt.Sprintf(a.code, t.code), a.typ)
+	return newExpression(fmt.Sprintf(a.code, t.code), a.typ)
 }
 
-// call is f(args) or x.f(args).
-func (k *compiler) call(x *ast.CallExpr) expression {
+// compileCall compiles f(args) or x.f(args).
+func (k *compiler) compileCall(x *ast.CallExpr) expression {
 	args := x.Args
 	name := ""
 	switch f := x.Fun.(type) {
@@ -281,59 +281,59 @@ func (k *compiler) call(x *ast.CallExpr) expression {
 	}
 	if name == "cond" {
 		if len(args) != 3 {
-			k.wrong("cond takes a test and two values")
+			k.failCompile("cond takes a test and two values")
 		}
-		test := k.as(k.expression(args[0]), "bool")
-		if then := k.expression(args[1]); then.typ == "string" {
-			return plain(fmt.Sprintf("either(%s, %s, %s)", test, then.code, k.as(k.expression(args[2]), "string")), "string")
+		test := k.convertTo(k.compileExpression(args[0]), "bool")
+		if then := k.compileExpression(args[1]); then.typ == "string" {
+			return newExpression(fmt.Sprintf("either(%s, %s, %s)", test, then.code, k.convertTo(k.compileExpression(args[2]), "string")), "string")
 		}
-		then, otherwise := k.expression(args[1]), k.expression(args[2])
+		then, otherwise := k.compileExpression(args[1]), k.compileExpression(args[2])
 		return expression{fmt.Sprintf("s.cond(%s, func() *tensor.Tensor { return %s }, func() *tensor.Tensor { return %s })", test,
-			k.as(then, tensorType), k.as(otherwise, tensorType)), tensorType, then.temporary && otherwise.temporary}
+			k.convertTo(then, tensorType), k.convertTo(otherwise, tensorType)), tensorType, then.temporary && otherwise.temporary}
 	}
 	if h := k.helpers[schema.Camel(name, false)]; h != nil && (len(args) == len(h.params) || k.ops[name] == nil) {
 		if len(args) != len(h.params) {
-			k.wrong("%s takes %d arguments, not %d", name, len(h.params), len(args))
+			k.failCompile("%s takes %d arguments, not %d", name, len(h.params), len(args))
 		}
-		code, over, given := k.arguments(args, h.params, nil)
+		code, over, given := k.compileArguments(args, h.params, nil)
 		return expression{handOver(over, "s."+h.name+"("+code+")"), h.results[0], h.results[0] == tensorType && !given} // which may be an operand itself
 	}
 	f := k.ops[name]
 	if f == nil {
-		k.wrong("there is no operator %s, and no method of steps", name)
+		k.failCompile("there is no operator %s, and no method of steps", name)
 	}
 	defaults := k.defaults[name]
 	outs := len(f.params) - len(defaults)
 	if len(args) > len(defaults) {
-		k.wrong("%s takes %d arguments, not %d", name, len(defaults), len(args))
+		k.failCompile("%s takes %d arguments, not %d", name, len(defaults), len(args))
 	}
-	if slices.Contains(writers, name) {
-		if first := k.expression(args[0]); first.temporary {
-			return k.written(f, first, args[1:], f.params[outs+1:], defaults[1:])
+	if slices.Contains(copyingWriters, name) {
+		if first := k.compileExpression(args[0]); first.temporary {
+			return k.compileWriter(f, first, args[1:], f.params[outs+1:], defaults[1:])
 		}
 	}
-	code, over, _ := k.arguments(args, f.params[outs:], defaults)
+	code, over, _ := k.compileArguments(args, f.params[outs:], defaults)
 	code = strings.Repeat("nil, ", outs) + code
 	keep := map[string]string{tensorType: "Track", tensorsType: "TrackAll"}[f.results[0]]
 	if keep == "" || len(f.results) != 2 {
-		k.wrong("%s does not return one tensor, or a list of them", name)
+		k.failCompile("%s does not return one tensor, or a list of them", name)
 	}
 	code = fmt.Sprintf("s.%s(s.C.%s(%s))", keep, f.name, code)
 	if keep != "Track" {
 		if over > 0 {
-			k.wrong("%s gives a list, whose elements may be views of its operands, which nothing can be computed for", name)
+			k.failCompile("%s gives a list, whose elements may be views of its operands, which nothing can be computed for", name)
 		}
-		return plain(code, f.results[0])
+		return newExpression(code, f.results[0])
 	}
 	return expression{handOver(over, code), f.results[0], true}
 }
 
-// writers are operators that write into a copy of their first operand: a temporary need not be copied.
-var writers = []string{"index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add"}
+// copyingWriters lists operators that write into a copy of their first operand: a temporary need not be copied.
+var copyingWriters = []string{"index_add", "index_copy", "index_fill", "put", "scatter", "scatter_add"}
 
-// written is a call of one of them, which writes over a temporary where it may.
-func (k *compiler) written(f *function, first expression, args []ast.Expr, params []param, defaults []string) expression {
-	code, over, _ := k.arguments(args, params, defaults)
+// compileWriter compiles a call of one of copyingWriters, which writes to a temporary in place if possible.
+func (k *compiler) compileWriter(f *function, first expression, args []ast.Expr, params []param, defaults []string) expression {
+	code, over, _ := k.compileArguments(args, params, defaults)
 	step := fmt.Sprintf("s.onto(%s, func(t, out *tensor.Tensor) (*tensor.Tensor, error) { return s.C.%s(out, t, %s) })", first.code, f.name, code)
 	return expression{handOver(over, step), tensorType, true}
 }
@@ -346,14 +346,14 @@ func handOver(operands int, code string) string {
 	return fmt.Sprintf("s.release(%d, %s)", operands, code)
 }
 
-// arguments returns the code of the given arguments, and of defaults for the others. over is the number of owned tensors; given is true if there are
-// tensors that are not owned.
-func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string) (code string, over int, given bool) {
+// compileArguments returns the code of the given arguments, and of defaults for the others. over is the number of owned tensors; given is
+// true if there are tensors that are not owned.
+func (k *compiler) compileArguments(args []ast.Expr, params []param, defaults []string) (code string, over int, given bool) {
 	var out []string
 	for i, p := range params {
 		if i < len(args) {
-			e := k.expression(args[i])
-			code := k.as(e, p.typ)
+			e := k.compileExpression(args[i])
+			code := k.convertTo(e, p.typ)
 			switch {
 			case e.temporary:
 				code = "s.consume(" + code + ")"
@@ -366,7 +366,7 @@ func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string)
 		}
 		d, ok := goDefault(defaults[i], p.typ)
 		if !ok {
-			k.wrong("argument %s is missing", p.name)
+			k.failCompile("argument %s is missing", p.name)
 		}
 		out = append(out, d)
 	}
@@ -407,21 +407,21 @@ func goDefault(text, typ string) (string, bool) {
 	return "", false
 }
 
-func (k *compiler) unary(op token.Token, x expression) expression {
+func (k *compiler) compileUnary(op token.Token, x expression) expression {
 	switch {
 	case op == token.NOT && x.typ == "bool":
-		return plain("!"+x.code, x.typ)
+		return newExpression("!"+x.code, x.typ)
 	case op != token.SUB:
-		k.wrong("the language has no unary %s for %s", op, x.typ)
+		k.failCompile("the language has no unary %s for %s", op, x.typ)
 	case x.typ == tensorType:
 		if x.temporary {
 			return expression{"s.negOver(" + x.code + ")", tensorType, true}
 		}
 		return expression{"s.Neg(" + x.code + ")", tensorType, true}
 	case x.typ == scalarType:
-		return plain("computeScalars('-', dtype.IntScalar(0), "+x.code+")", scalarType)
+		return newExpression("computeScalars('-', dtype.IntScalar(0), "+x.code+")", scalarType)
 	}
-	return plain("-"+x.code, x.typ)
+	return newExpression("-"+x.code, x.typ)
 }
 
 var (
@@ -431,7 +431,7 @@ var (
 	comparisons = []token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}
 )
 
-func (k *compiler) binary(op token.Token, x, y expression) expression {
+func (k *compiler) compileBinary(op token.Token, x, y expression) expression {
 	is := func(typ string) bool { return x.typ == typ || y.typ == typ }
 	compares := slices.Contains(comparisons, op)
 	numeric := []string{intConst, floatConst, "int64", "float64"}
@@ -439,27 +439,27 @@ func (k *compiler) binary(op token.Token, x, y expression) expression {
 	case is(tensorType):
 		form, ok := tensorOperators[op]
 		if !ok {
-			k.wrong("the language has no %s for tensors", op)
+			k.failCompile("the language has no %s for tensors", op)
 		}
 		if over := map[[2]bool]string{{true, false}: "left", {false, true}: "right", {true, true}: "left|right"}[[2]bool{x.temporary, y.temporary}]; over != "" && !compares {
-			return expression{fmt.Sprintf("s.binary('%s', %s, %s, %s)", op, k.as(x, tensorType), k.as(y, tensorType), over), tensorType, true}
+			return expression{fmt.Sprintf("s.binary('%s', %s, %s, %s)", op, k.convertTo(x, tensorType), k.convertTo(y, tensorType), over), tensorType, true}
 		}
-		return expression{fmt.Sprintf(form, k.as(x, tensorType), k.as(y, tensorType)), tensorType, true}
+		return expression{fmt.Sprintf(form, k.convertTo(x, tensorType), k.convertTo(y, tensorType)), tensorType, true}
 	case is("bool") && (op == token.LAND || op == token.LOR), is("string") && compares, is("dtype.DType") && compares:
 		if x.typ != y.typ {
-			k.wrong("%s %s %s is of two types", x.typ, op, y.typ)
+			k.failCompile("%s %s %s is of two types", x.typ, op, y.typ)
 		}
-		return plain(x.code+" "+op.String()+" "+y.code, "bool")
+		return newExpression(x.code+" "+op.String()+" "+y.code, "bool")
 	case is(noneConst) && compares && is("ops.Int"):
-		return plain(x.code+op.String()+"ops.NoInt", "bool")
+		return newExpression(x.code+op.String()+"ops.NoInt", "bool")
 	case is(noneConst) && compares && (is("[]int64") || is("*float64")):
-		return plain(x.code+op.String()+"nil", "bool")
+		return newExpression(x.code+op.String()+"nil", "bool")
 	case is(noneConst) && compares && is(scalarType):
-		return plain(map[bool]string{true: "", false: "!"}[op == token.EQL]+x.code+".IsNone()", "bool")
+		return newExpression(map[bool]string{true: "", false: "!"}[op == token.EQL]+x.code+".IsNone()", "bool")
 	case is(scalarType) && compares:
-		return plain(k.as(x, scalarType)+".Float() "+op.String()+" "+k.as(y, scalarType)+".Float()", "bool")
+		return newExpression(k.convertTo(x, scalarType)+".Float() "+op.String()+" "+k.convertTo(y, scalarType)+".Float()", "bool")
 	case is(scalarType):
-		return plain(fmt.Sprintf("computeScalars('%s', %s, %s)", op, k.as(x, scalarType), k.as(y, scalarType)), scalarType)
+		return newExpression(fmt.Sprintf("computeScalars('%s', %s, %s)", op, k.convertTo(x, scalarType), k.convertTo(y, scalarType)), scalarType)
 	case slices.Contains(numeric, x.typ) && slices.Contains(numeric, y.typ):
 		typ := "int64"
 		if is("float64") || is(floatConst) {
@@ -470,13 +470,13 @@ func (k *compiler) binary(op token.Token, x, y expression) expression {
 		}
 		code := x.code + " " + op.String() + " " + y.code
 		if typ != intConst {
-			code = k.as(x, typ) + " " + op.String() + " " + k.as(y, typ)
+			code = k.convertTo(x, typ) + " " + op.String() + " " + k.convertTo(y, typ)
 		}
 		if compares {
 			typ = "bool"
 		}
-		return plain("("+code+")", typ)
+		return newExpression("("+code+")", typ)
 	}
-	k.wrong("the language has no %s for %s and %s", op, x.typ, y.typ)
+	k.failCompile("the language has no %s for %s and %s", op, x.typ, y.typ)
 	return expression{}
 }

@@ -46,12 +46,12 @@ func TestFormulas(t *testing.T) {
 		"cond(self.dim > 1, grad, grad)":      "s.cond((selfDim > 1), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.take(0) })",
 		"cond(dim == none && true, grad, -1)": "s.cond(dim==nil && true, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.int(-1) })",
 	} {
-		code, err := compilerOf(t).compile(formula, tensorType)
+		code, err := compilerOf(t).compileFormula(formula, tensorType)
 		require.NoError(t, err, formula)
 		assert.Equal(t, want, code, formula)
 	}
 	k := compilerOf(t)
-	_, err := k.compile("grad.sum(dim) * self.numel", tensorType)
+	_, err := k.compileFormula("grad.sum(dim) * self.numel", tensorType)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"dim": "copied(dim)", "selfNumel": "self.Numel()"}, k.captured)
 	assert.Empty(t, k.uses, "what is known of a tensor without its elements saves none")
@@ -74,7 +74,7 @@ func TestInvalidFormulasAreRejected(t *testing.T) {
 		"cond(true, grad)":   "cond takes a test and two values",
 		"alpha.sizes + grad": "alpha is dtype.Scalar, which has no attributes",
 	} {
-		_, err := compilerOf(t).compile(formula, tensorType)
+		_, err := compilerOf(t).compileFormula(formula, tensorType)
 		assert.ErrorContains(t, err, why, formula)
 	}
 }

@@ -76,6 +76,6 @@ func TestCommentsOfTheTypesAreAboutJavaScript(t *testing.T) {
 }
 
 func TestTextIsWrapped(t *testing.T) {
-	assert.Equal(t, []string{"one two", "three", "", "- four", "  five", "- six"}, wrap("one two\nthree\n\n- four five\n- six", 7))
-	assert.Equal(t, "// a\n//\n// b\n", comment("// ", "a\n\nb\n"))
+	assert.Equal(t, []string{"one two", "three", "", "- four", "  five", "- six"}, wrapText("one two\nthree\n\n- four five\n- six", 7))
+	assert.Equal(t, "// a\n//\n// b\n", formatComment("// ", "a\n\nb\n"))
 }

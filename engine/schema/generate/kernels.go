@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// tier is a set of CPU instructions that kernels are compiled for.
-type tier struct {
+// cpuTier is a set of CPU instructions that kernels are compiled for.
+type cpuTier struct {
 	name, arch, flags string
 	small             string // the architecture on which size counts more than speed, since few processors use the tier
 }
 
 // The tiers, each of which can run the kernels of those before it.
-var tiers = []tier{
+var tiers = []cpuTier{
 	{"baseline", "", "", "amd64"},
 	{"avx2", "amd64", " -march=x86-64-v3", ""},
 	{"avx512", "amd64", " -march=x86-64-v4", ""},
 }
 
-// family is the set of kernels that one package of each tier compiles, so that a change recompiles little, and cgo runs seldom.
-type family struct {
+// kernelFamily is the set of kernels that one package of each tier compiles, so that a change recompiles little, and cgo runs seldom.
+type kernelFamily struct {
 	name  string
 	tiers int // the first of the tiers; the others use the kernels of the last of these
 	units []string
@@ -37,7 +37,7 @@ const (
 	narrow = 2 // kernels limited by memory, branches or tables do not benefit from wider registers
 )
 
-var families = []family{
+var families = []kernelFamily{
 	{amxFamily, every, []string{"convolution_amx", "gemm_amx"}},
 	{"blocks", narrow, []string{"blocks", "weights"}},
 	{"convolutions", every, []string{"convolution"}},
@@ -172,7 +172,7 @@ func init() { register("%s", unsafe.Pointer(C.lt_get_%s())) }
 
 // generateFamily writes the package of a family for one tier. go's build cache does not look into the folder of the templates: their hash in each
 // source makes it compile a unit again.
-func generateFamily(out *output, t tier, f family) error {
+func generateFamily(out *output, t cpuTier, f kernelFamily) error {
 	dir := fmt.Sprintf("%s/tiers/%s/%s/", kernelDir, t.name, f.name)
 	for _, u := range f.units {
 		hash, err := templateHash(kernelDir + "/src/units/" + u + ".h")
@@ -192,16 +192,16 @@ package %s
 // #cgo CXXFLAGS: -O3 -std=c++17%s -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 %simport "C"
 
-%s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, smaller, cached(t.name+"_"+f.name)))
+%s`, goBanner, buildConstraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, smaller, cachedExport(t.name+"_"+f.name)))
 	if f.name == amxFamily {
 		out.write(dir+"gen_emulated.go", fmt.Sprintf("%s//go:build amd64 && emulated_amx\n\npackage %s\n\n// #cgo CXXFLAGS: -DLT_EMULATED_AMX\nimport \"C\"\n", goBanner, f.name))
 	}
 	return nil
 }
 
-// cached returns an export that makes go's build cache serve a package: for a shared library it looks for the header of every package that imports
-// "C", and compiles those anew that have none.
-func cached(name string) string {
+// cachedExport returns an export that makes go's build cache serve a package: for a shared library it looks for the header of every
+// package that imports "C", and compiles those anew that have none.
+func cachedExport(name string) string {
 	return fmt.Sprintf("//export lt_cached_%s\nfunc lt_cached_%s() {}\n", name, name)
 }
 
@@ -220,20 +220,20 @@ func generateCached(out *output) error {
 		}
 		dir := filepath.Dir(path)
 		name := filepath.Base(dir)
-		out.write(dir+"/gen_cached.go", fmt.Sprintf("%spackage %s\n\nimport \"C\"\n\n%s", goBanner, name, cached(name)))
+		out.write(dir+"/gen_cached.go", fmt.Sprintf("%spackage %s\n\nimport \"C\"\n\n%s", goBanner, name, cachedExport(name)))
 		return nil
 	})
 }
 
 // tableConstraint excludes a tier by a build tag. Only the tier's table imports it.
-func tableConstraint(t tier) string {
+func tableConstraint(t cpuTier) string {
 	if t.arch == "" {
 		return "!without_" + t.name
 	}
 	return t.arch + " && !without_" + t.name
 }
 
-func constraint(t tier) string {
+func buildConstraint(t cpuTier) string {
 	if t.arch == "" {
 		return ""
 	}

@@ -11,8 +11,8 @@ import (
 // listsFile has the compositions of the operators that apply another one to each tensor of lists.
 const listsFile = compositeDir + "/gen_lists.go"
 
-// lists returns the text of listsFile.
-func lists(ops []*schema.Operator, declared map[string]*function) (string, error) {
+// generateLists returns the text of listsFile.
+func generateLists(ops []*schema.Operator, declared map[string]*function) (string, error) {
 	byID := map[string]*schema.Operator{}
 	for _, o := range ops {
 		byID[o.ID()] = o

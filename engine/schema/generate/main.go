@@ -75,8 +75,8 @@ func (o *output) flush() (changed int, err error) {
 	return changed, nil
 }
 
-// generate makes the text of all files.
-func generate(out *output) error {
+// generateAll generates the text of all files.
+func generateAll(out *output) error {
 	if err := generateKernels(out); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func generate(out *output) error {
 	if err != nil {
 		return err
 	}
-	if err := facade(out, all); err != nil {
+	if err := generateFacade(out, all); err != nil {
 		return err
 	}
 	out.write("engine/ops/gen_operators_test.go", goOperators(all))
@@ -119,7 +119,7 @@ func run() error {
 	}
 	flag.Parse()
 	out := newOutput()
-	if err := generate(out); err != nil {
+	if err := generateAll(out); err != nil {
 		return err
 	}
 	changed, err := out.flush()

@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// quoted puts each name between quotes.
-func quoted(quote string, names []string) []string {
+// quoteNames puts each name between quotes.
+func quoteNames(quote string, names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
 		out[i] = quote + name + quote
@@ -27,8 +27,8 @@ func dtypeNames(count int) []string {
 	return names
 }
 
-// enumerators returns the constants of a C enumeration, one per line, with notes on some.
-func enumerators(prefix string, names []string, notes map[string]string) string {
+// formatEnum returns the constants of a C enumeration, one per line, with notes on some.
+func formatEnum(prefix string, names []string, notes map[string]string) string {
 	var b strings.Builder
 	for i, name := range names {
 		comma := ","
@@ -47,12 +47,12 @@ func enumerators(prefix string, names []string, notes map[string]string) string 
 // headerEnums returns the enumerations of tensor.h.
 func headerEnums() map[string]string {
 	return map[string]string{
-		"DTypes": enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{
+		"DTypes": formatEnum("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{
 			dtype.QUint8.String(): "quantized dtypes, to TENSOR_QUINT2X4", dtype.Float8E4M3FN.String(): "8-bit floats support storage and conversion only",
 		}),
-		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "shape, strides and dtype without data", "mps": "this and the following types have no backend"}),
-		"Layouts": enumerators("TENSOR_", schema.Layouts, nil),
-		"Formats": enumerators("TENSOR_", schema.MemoryFormats, nil),
+		"Devices": formatEnum("TENSOR_", schema.Devices, map[string]string{"meta": "shape, strides and dtype without data", "mps": "this and the following types have no backend"}),
+		"Layouts": formatEnum("TENSOR_", schema.Layouts, nil),
+		"Formats": formatEnum("TENSOR_", schema.MemoryFormats, nil),
 	}
 }
 
@@ -66,7 +66,7 @@ func cNames() string {
 	for _, t := range []struct {
 		name  string
 		items []string
-	}{{"DTYPES", dtypes}, {"DEVICES", quoted(`"`, schema.Devices)}, {"LAYOUTS", quoted(`"`, schema.Layouts)}, {"FORMATS", quoted(`"`, schema.MemoryFormats)}} {
+	}{{"DTYPES", dtypes}, {"DEVICES", quoteNames(`"`, schema.Devices)}, {"LAYOUTS", quoteNames(`"`, schema.Layouts)}, {"FORMATS", quoteNames(`"`, schema.MemoryFormats)}} {
 		text += fmt.Sprintf("#define LT_%s_BY_NUMBER {%s}\nenum { LT_%[1]s = %[3]d };\n", t.name, strings.Join(t.items, ", "), len(t.items))
 	}
 	return text
@@ -92,7 +92,7 @@ func pythonNames() string {
 		name  string
 		items []string
 	}{{"DEVICES", schema.Devices}, {"LAYOUTS", schema.Layouts}, {"FORMATS", schema.MemoryFormats}} {
-		text += fmt.Sprintf("%s = (%s)\n", t.name, strings.Join(quoted(`"`, t.items), ", "))
+		text += fmt.Sprintf("%s = (%s)\n", t.name, strings.Join(quoteNames(`"`, t.items), ", "))
 	}
 	return text
 }
@@ -117,7 +117,7 @@ func nodeConstantsModule() string {
 
 // nodeConstantTypes returns the declarations of the constants and of their types.
 func nodeConstantTypes() map[string]string {
-	union := func(names []string) string { return strings.Join(quoted("'", names), " | ") }
+	union := func(names []string) string { return strings.Join(quoteNames("'", names), " | ") }
 	text := ""
 	for _, name := range nodeConstants() {
 		text += fmt.Sprintf("export const %s: '%s';\n", schema.Camel(name, false), name)

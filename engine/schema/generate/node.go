@@ -86,28 +86,29 @@ func nodeEntries(ops []*schema.Operator) []*nodeEntry {
 	return entries
 }
 
-func (e *nodeEntry) has(variant string) bool {
+// hasVariant reports whether an overload has a variant.
+func (e *nodeEntry) hasVariant(variant string) bool {
 	return slices.ContainsFunc(e.overloads, func(o *schema.Operator) bool { return o.Has(variant) })
 }
 
-// wrapped reports whether the package declares the form, a function or method, itself.
-func (e *nodeEntry) wrapped(form string) bool {
+// isWrapped reports whether the package declares the form, a function or method, itself.
+func (e *nodeEntry) isWrapped(form string) bool {
 	return slices.Contains(e.overloads[0].Node.Wrapped, form)
 }
 
-// internal reports whether the package exports the operator in another form only (lib/grad.js, lib/names.js).
-func (e *nodeEntry) internal() bool {
+// isInternal reports whether the package exports the operator in another form only (lib/grad.js, lib/names.js).
+func (e *nodeEntry) isInternal() bool {
 	first := e.overloads[0]
 	return first.Category == "gradient" || first.Node.Internal
 }
 
-func (e *nodeEntry) owner() string { return nodeOwner(e.overloads[0]) }
+func (e *nodeEntry) ownerClass() string { return nodeOwner(e.overloads[0]) }
 
-func (e *nodeEntry) last() string { return e.path[strings.LastIndex(e.path, ".")+1:] }
+func (e *nodeEntry) lastName() string { return e.path[strings.LastIndex(e.path, ".")+1:] }
 
-func (e *nodeEntry) isFunction() bool { return e.owner() == "" && e.has("function") }
+func (e *nodeEntry) isFunction() bool { return e.ownerClass() == "" && e.hasVariant("function") }
 
-func (e *nodeEntry) isMethod() bool { return e.owner() != "" || e.has("method") }
+func (e *nodeEntry) isMethod() bool { return e.ownerClass() != "" || e.hasVariant("method") }
 
 // isAsync reports whether the function also exists off the event loop: when it returns tensors, runs a backward pass, or accesses files.
 func (e *nodeEntry) isAsync() bool {
@@ -134,7 +135,7 @@ func nodePlaces(entries []*nodeEntry) string {
 		return text
 	}
 	return cBanner + "'use strict';\n\nmodule.exports = {\n" +
-		"  // What lib/grad.js and lib/names.js have in a form of their own.\n  internal: [\n" + list((*nodeEntry).internal) + "  ],\n" +
+		"  // What lib/grad.js and lib/names.js have in a form of their own.\n  internal: [\n" + list((*nodeEntry).isInternal) + "  ],\n" +
 		"  // What PyTorch has in torch and in torch.nn.functional.\n  functional: [\n" + list(func(e *nodeEntry) bool { return e.functional && e.isFunction() }) + "  ],\n};\n"
 }
 

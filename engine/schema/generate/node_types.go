@@ -129,7 +129,7 @@ func tsPlaces(args []schema.Arg) (positional, required int) {
 // tsParameters returns the parameter lists of an operator: arguments are positional or, from any position on, properties of the object in last
 // position.
 func tsParameters(o *schema.Operator, method, out, async bool) []string {
-	args, variadic := o.Args, spread(o)
+	args, variadic := o.Args, spreadPosition(o)
 	if method {
 		args = args[1:]
 		variadic--
@@ -193,7 +193,7 @@ func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
 		}
 		fields = append(fields, "out?: "+t+" | null")
 	}
-	if (&pyOverload{op: o}).factory() {
+	if (&pyOverload{op: o}).isFactory() {
 		fields = append(fields, "requiresGrad?: boolean | null", "names?: Names | null")
 	}
 	if async {
@@ -205,7 +205,7 @@ func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
 func tsDoc(indent, text string) string {
 	var b strings.Builder
 	b.WriteString(indent + "/**\n")
-	b.WriteString(comment(indent+" * ", strings.ReplaceAll(text, "*/", "* /")))
+	b.WriteString(formatComment(indent+" * ", strings.ReplaceAll(text, "*/", "* /")))
 	b.WriteString(indent + " */\n")
 	return b.String()
 }
@@ -213,7 +213,7 @@ func tsDoc(indent, text string) string {
 // tsSignatures returns the declarations of one form of an entry.
 func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 	var b strings.Builder
-	owner := e.owner()
+	owner := e.ownerClass()
 	for _, o := range e.overloads {
 		as, async := strings.CutSuffix(variant, "async")
 		as = strings.TrimSpace(as)
@@ -232,7 +232,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 			result = "Promise<" + result + ">"
 			b.WriteString(indent + "/** Asynchronous `" + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") + "`, executed off the event loop. */\n")
 		} else {
-			b.WriteString(tsDoc(indent, e.spelling.document(o, as == "inplace")+inPlace(o, as == "inplace", nodeArgName)+"\n"+dtypes(o, as == "inplace", nodeArgName)+" "+defaults(o.Args, nodeDefault)))
+			b.WriteString(tsDoc(indent, e.spelling.writeDoc(o, as == "inplace")+inPlaceParagraph(o, as == "inplace", nodeArgName)+"\n"+dtypeSentences(o, as == "inplace", nodeArgName)+" "+listDefaults(o.Args, nodeDefault)))
 		}
 		for _, params := range tsParameters(o, method, o.Has("out") && as != "inplace", async) {
 			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)
@@ -248,7 +248,7 @@ type tsNamespace struct {
 	inner map[string]*tsNamespace
 }
 
-func (n *tsNamespace) find(path []string) *tsNamespace {
+func (n *tsNamespace) findNamespace(path []string) *tsNamespace {
 	if len(path) == 0 {
 		return n
 	}
@@ -261,13 +261,13 @@ func (n *tsNamespace) find(path []string) *tsNamespace {
 		n.inner[path[0]] = next
 		n.order = append(n.order, path[0])
 	}
-	return next.find(path[1:])
+	return next.findNamespace(path[1:])
 }
 
-func (n *tsNamespace) text(indent string) string {
+func (n *tsNamespace) formatNamespace(indent string) string {
 	b := n.body.String()
 	for _, name := range n.order {
-		b += indent + "export namespace " + name + " {\n" + n.inner[name].text(indent+"  ") + indent + "}\n"
+		b += indent + "export namespace " + name + " {\n" + n.inner[name].formatNamespace(indent+"  ") + indent + "}\n"
 	}
 	return b
 }
@@ -278,20 +278,20 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 	methods := map[string]*strings.Builder{"": {}, "Storage": {}, "Generator": {}}
 	var renamed []string
 	for _, e := range entries {
-		if e.internal() {
+		if e.isInternal() {
 			continue
 		}
-		if e.isFunction() && !e.wrapped("function") {
+		if e.isFunction() && !e.isWrapped("function") {
 			path := strings.Split(e.path, ".")
-			name := tsName(e.last())
-			if name != e.last() {
-				renamed = append(renamed, name+" as "+e.last())
+			name := tsName(e.lastName())
+			if name != e.lastName() {
+				renamed = append(renamed, name+" as "+e.lastName())
 			}
 			declare := func(path []string) {
-				space, indent := functions.find(path), strings.Repeat("  ", len(path))
+				space, indent := functions.findNamespace(path), strings.Repeat("  ", len(path))
 				space.body.WriteString(e.tsSignatures(indent, "export function "+name, "function"))
 				if e.isAsync() {
-					space.body.WriteString(e.tsSignatures(indent, "export function "+e.last()+"Async", "async"))
+					space.body.WriteString(e.tsSignatures(indent, "export function "+e.lastName()+"Async", "async"))
 				}
 			}
 			declare(path[:len(path)-1])
@@ -299,14 +299,14 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 				declare([]string{"nn"})
 			}
 		}
-		if e.isMethod() && !e.wrapped("method") {
-			methods[e.owner()].WriteString(e.tsSignatures("  ", e.last(), "method"))
+		if e.isMethod() && !e.isWrapped("method") {
+			methods[e.ownerClass()].WriteString(e.tsSignatures("  ", e.lastName(), "method"))
 		}
-		if e.has("inplace") {
+		if e.hasVariant("inplace") {
 			// The in-place form is in the namespace of the function: a method of its name could be another operator's.
-			body, indent, name := methods[""], "  ", e.last()+"_"
+			body, indent, name := methods[""], "  ", e.lastName()+"_"
 			if path := strings.Split(e.path, "."); len(path) > 1 {
-				body, indent, name = &functions.find(path[:len(path)-1]).body, strings.Repeat("  ", len(path)-1), "export function "+name
+				body, indent, name = &functions.findNamespace(path[:len(path)-1]).body, strings.Repeat("  ", len(path)-1), "export function "+name
 			}
 			body.WriteString(e.tsSignatures(indent, name, "inplace"))
 			if e.isAsync() {
@@ -314,7 +314,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 			}
 		}
 	}
-	text := functions.text("")
+	text := functions.formatNamespace("")
 	if len(renamed) > 0 {
 		// A function whose name is a word of the language is declared under another and exported under its own.
 		for _, r := range renamed {
@@ -340,7 +340,7 @@ func nodeModule(entries []*nodeEntry) string {
 		names = append(names, schema.Camel(name, false))
 	}
 	for _, e := range entries {
-		if !e.isFunction() || e.internal() {
+		if !e.isFunction() || e.isInternal() {
 			continue
 		}
 		first, _, nested := strings.Cut(e.path, ".")

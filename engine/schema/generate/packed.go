@@ -37,7 +37,7 @@ var kinds = map[string]struct{ letter, field string }{
 	"str[]":         {"K", "list"},
 }
 
-func unqualified(t schema.Type) string { return schema.Type{Base: t.Base, List: t.List}.String() }
+func unqualifiedType(t schema.Type) string { return schema.Type{Base: t.Base, List: t.List}.String() }
 
 // nullable lists the types with a C value for none, regardless of the schema.
 var nullable = []string{"dtype", "layout", "memory_format", "device"}
@@ -45,9 +45,9 @@ var nullable = []string{"dtype", "layout", "memory_format", "device"}
 // kindOf returns the letter of a parameter, a small one where None may be given.
 func (v *pyOverload) kindOf(i int) string {
 	a := v.op.Args[i]
-	kind := kinds[unqualified(a.Type)].letter
+	kind := kinds[unqualifiedType(a.Type)].letter
 	operands := v.op.Operands()
-	last := i == len(v.positional())-1
+	last := i == len(v.positionalArgs())-1
 	switch {
 	case a.Type.Base == "Operand" && i == operands[len(operands)-1]:
 		kind = "O"
@@ -66,7 +66,7 @@ func (v *pyOverload) kindOf(i int) string {
 
 // cNone returns the initializer that represents None.
 func cNone(a schema.Arg) string {
-	switch unqualified(a.Type) {
+	switch unqualifiedType(a.Type) {
 	case "Scalar":
 		return "{.scalar = {TENSOR_SCALAR_NONE, {0}}}"
 	case "int":
@@ -88,7 +88,7 @@ func cAbsent(a schema.Arg) string {
 		return "{0}"
 	}
 	d := strings.NewReplacer("True", "true", "False", "false").Replace(a.Default)
-	switch unqualified(a.Type) {
+	switch unqualifiedType(a.Type) {
 	case "Scalar", "Operand":
 		switch {
 		case d == "true" || d == "false":
@@ -121,8 +121,8 @@ type parameterArrays struct {
 	declared strings.Builder
 }
 
-// share returns the name of the array with the given elements. The first operator with these declares it.
-func (p *parameterArrays) share(elements, operator string) string {
+// nameArray returns the name of the array with the given elements. The first operator with these declares it.
+func (p *parameterArrays) nameArray(elements, operator string) string {
 	if elements == "" {
 		return "NULL"
 	}
@@ -133,8 +133,8 @@ func (p *parameterArrays) share(elements, operator string) string {
 	return p.names[elements]
 }
 
-// row returns the operator's line of the table.
-func (v *pyOverload) row(order int, arrays *parameterArrays) string {
+// tableRow returns the operator's line of the table.
+func (v *pyOverload) tableRow(order int, arrays *parameterArrays) string {
 	o := v.op
 	var b strings.Builder
 	for i, a := range o.Args {
@@ -154,23 +154,23 @@ func (v *pyOverload) row(order int, arrays *parameterArrays) string {
 		if a.Type.Base == "dtype" && (o.Args[0].Type.Base == "Storage" || o.Category == "quantized") {
 			flags = append(flags, "LT_ANY_DTYPE")
 		}
-		flags = set(flags, []choice{
+		flags = appendFlags(flags, []cFlag{
 			{a.Type.Optional || a.Default == "None", "LT_OPTIONAL"}, {a.Mutated, "LT_MUTATED"}, {i == 0 && o.Tagged("moves"), "LT_MOVED"},
-			{i == spread(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"}, {a.Indices, "LT_INTEGERS"},
+			{i == spreadPosition(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"}, {a.Indices, "LT_INTEGERS"},
 		})
 		shown := "NULL"
-		if name := pyName(renamed(o).Args[i].Name); name != a.Name && (a.Name != "self" || name != "input") {
+		if name := pyName(renameForPython(o).Args[i].Name); name != a.Name && (a.Name != "self" || name != "input") {
 			shown = strconv.Quote(name)
 		}
-		fmt.Fprintf(&b, "    {\"%s\", %s, '%s', %d, %s, %s},\n", a.Name, shown, v.kindOf(i), o.DimOf(i), or(flags), absent)
+		fmt.Fprintf(&b, "    {\"%s\", %s, '%s', %d, %s, %s},\n", a.Name, shown, v.kindOf(i), o.DimOf(i), joinFlags(flags), absent)
 	}
 	var has []string
-	for _, f := range forms(o) {
+	for _, f := range listForms(o) {
 		has = append(has, fmt.Sprintf("LT_HAS(%s, %d)", f.cMode(), map[bool]int{true: 1}[f.scalar]))
 	}
 	results, named := "", ""
 	for i, r := range o.Returns {
-		results += kinds[unqualified(r.Type)].letter
+		results += kinds[unqualifiedType(r.Type)].letter
 		if i > 0 {
 			named += "\\0"
 		}
@@ -187,13 +187,13 @@ func (v *pyOverload) row(order int, arrays *parameterArrays) string {
 	if o.Tagged("itself") {
 		flags = append(flags, "LT_ITSELF")
 	}
-	if v.factory() {
+	if v.isFactory() {
 		flags = append(flags, "LT_FACTORY")
 	}
 	if o.Category == "gradient" || o.Python.Internal {
 		flags = append(flags, "LT_RUNS")
 	}
-	flags = set(flags, []choice{
+	flags = appendFlags(flags, []cFlag{
 		{o.Tagged("view") && len(o.Returns) == 1 && o.Args[0].Type.Base == "Tensor" && !o.Args[0].Type.List, "LT_A_VIEW"},
 		{o.Has("function"), "LT_NAMED"}, {o.Has("method"), "LT_METHOD"}, {o.Category == "file" || o.Name == "backward", "LT_LENGTHY"},
 	})
@@ -209,12 +209,12 @@ func (v *pyOverload) row(order int, arrays *parameterArrays) string {
 	}
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
 	return fmt.Sprintf("    {lt_run, \"%s\", \"%s\", %s, %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d, LT_OP_%s},\n",
-		o.ID(), o.Name, inplace, arrays.share(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order, o.CName())
+		o.ID(), o.Name, inplace, arrays.nameArray(b.String(), o.CName()), len(o.Args), results, named, "("+(&pyOverload{op: renameForPython(o)}).formatSignature()+")", changed, joinFlags(flags), joinFlags(has), aliases, order, o.CName())
 }
 
-// spread returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2, 3), or -1: a required
-// list of sizes or dimensions, preceded by at most a tensor.
-func spread(o *schema.Operator) int {
+// spreadPosition returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2,
+// 3), or -1: a required list of sizes or dimensions, preceded by at most a tensor.
+func spreadPosition(o *schema.Operator) int {
 	last := -1
 	for i, a := range o.Args {
 		if !a.KwOnly {
@@ -230,14 +230,14 @@ func spread(o *schema.Operator) int {
 	return last
 }
 
-// choice is the name of a flag in C, and whether it is set.
-type choice struct {
+// cFlag is the name of a flag in C, and whether it is set.
+type cFlag struct {
 	is   bool
 	name string
 }
 
-// set appends the names of those that are set.
-func set(names []string, choices []choice) []string {
+// appendFlags appends the names of the flags that are set.
+func appendFlags(names []string, choices []cFlag) []string {
 	for _, f := range choices {
 		if f.is {
 			names = append(names, f.name)
@@ -246,8 +246,8 @@ func set(names []string, choices []choice) []string {
 	return names
 }
 
-// or returns the C text of flags.
-func or(flags []string) string {
+// joinFlags returns the C text of flags.
+func joinFlags(flags []string) string {
 	if len(flags) == 0 {
 		return "0"
 	}
@@ -273,7 +273,7 @@ func operatorTable(ops, sorted []*schema.Operator) string {
 		overloads[o.Name]++
 	}
 	for _, o := range sorted {
-		rows.WriteString((&pyOverload{op: o}).row(order[o], &arrays))
+		rows.WriteString((&pyOverload{op: o}).tableRow(order[o], &arrays))
 	}
 	return cBanner + "#include \"export.h\"\n\n" + arrays.declared.String() + "lt_operator lt_operators[] = {\n" + rows.String() +
 		"};\nconst int lt_operator_count = sizeof lt_operators / sizeof *lt_operators;\n"

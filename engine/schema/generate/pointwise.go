@@ -13,8 +13,8 @@ import (
 // next to it declares.
 const pointwiseFile = opsDir + "/gen_pointwise.go"
 
-// pointwise returns the text of pointwiseFile.
-func pointwise(ops []*schema.Operator, declared map[string]*function) (string, error) {
+// generatePointwise returns the text of pointwiseFile.
+func generatePointwise(ops []*schema.Operator, declared map[string]*function) (string, error) {
 	var rows, functions strings.Builder
 	for _, o := range ops {
 		if o.Kernel == "" {

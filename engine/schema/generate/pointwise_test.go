@@ -41,7 +41,7 @@ func TestRowsAndFunctionsOfEntries(t *testing.T) {
 	ops := loadEntries(t, elementwise("special.more(Tensor self, Tensor|Scalar type) -> Tensor", "  variants: [method, inplace]\n  promotion: bool\n  kernel: less\n  runs: [swapped, exact]\n")+
 		elementwise("polar:parts(Tensor polar_parts, Tensor polarParts) -> Tensor", "  variants: [function]\n  promotion: complex\n  kernel: join\n")+
 		elementwise("up(Tensor self, *, float by=1) -> Tensor", "  variants: [function, out]\n  promotion: promote_float\n  kernel: up\n"))
-	text, err := pointwise(ops, map[string]*function{"Up": {}})
+	text, err := generatePointwise(ops, map[string]*function{"Up": {}})
 	require.NoError(t, err)
 	out := newOutput()
 	out.write(pointwiseFile, text)
@@ -86,11 +86,11 @@ func TestRowsThatCannotBe(t *testing.T) {
 		"range(Tensor self) -> Tensor":               "a row cannot be called range in Go",
 		"max(Tensor self) -> Tensor":                 "a row cannot be called max in Go",
 	} {
-		_, err := pointwise(loadEntries(t, elementwise(signature, facts)), map[string]*function{})
+		_, err := generatePointwise(loadEntries(t, elementwise(signature, facts)), map[string]*function{})
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, "family.yaml: "+signature+": ")
 	}
-	text, err := pointwise(loadEntries(t, elementwise("max(Tensor self) -> Tensor", facts+"  go: Largest\n")), map[string]*function{})
+	text, err := generatePointwise(loadEntries(t, elementwise("max(Tensor self) -> Tensor", facts+"  go: Largest\n")), map[string]*function{})
 	require.NoError(t, err)
 	assert.Contains(t, text, "return largest.runKernel(nil, nil, self)")
 }

@@ -29,14 +29,15 @@ type pyFunction struct {
 	replaced     bool // by a function of the package with its own parameters, which has its help() text
 }
 
-func (f *pyFunction) internal() bool { return f.overloads[0].op.Python.Internal }
+func (f *pyFunction) isInternal() bool { return f.overloads[0].op.Python.Internal }
 
-func (f *pyFunction) has(variant string) bool {
-	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.has(variant) })
+func (f *pyFunction) hasVariant(variant string) bool {
+	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.hasVariant(variant) })
 }
 
-// has reports whether the operator has a variant. In-place forms are methods, except for nn's, which are methods only if the operator is one.
-func (v *pyOverload) has(variant string) bool {
+// hasVariant reports whether the operator has a variant. In-place forms are methods, except for nn's, which are methods only if the
+// operator is one.
+func (v *pyOverload) hasVariant(variant string) bool {
 	return v.op.Has(variant) || v.inplace && variant == "method" && v.op.Category != "nn"
 }
 
@@ -99,7 +100,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		f.overloads = append(f.overloads, &pyOverload{o, inplace, private, paths})
 	}
 	for _, o := range ops {
-		o = renamed(o)
+		o = renameForPython(o)
 		module, name := pyModule(o.Name)
 		modules := []string{module}
 		if alsoFunctional(o, ops) {
@@ -117,8 +118,8 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	return all
 }
 
-// renamed returns a copy of the operator whose arguments have the names that they have in Python.
-func renamed(o *schema.Operator) *schema.Operator {
+// renameForPython returns a copy of the operator whose arguments have the names that they have in Python.
+func renameForPython(o *schema.Operator) *schema.Operator {
 	n := *o
 	n.Args = slices.Clone(o.Args)
 	for i := range n.Args {
@@ -142,14 +143,14 @@ func pyName(name string) string {
 	return name
 }
 
-func (v *pyOverload) positional() []schema.Arg {
+func (v *pyOverload) positionalArgs() []schema.Arg {
 	return slices.DeleteFunc(slices.Clone(v.op.Args), func(a schema.Arg) bool { return a.KwOnly })
 }
 
 // variadicSize reports whether the only positional argument, after self, is a list of integers, which may then be given as
 // separate arguments: zeros(2, 3).
 func (v *pyOverload) variadicSize() bool {
-	args := v.positional()
+	args := v.positionalArgs()
 	if len(args) > 0 && args[0].Name == "self" && args[0].Type.Base == "Tensor" {
 		args = args[1:]
 	}
@@ -157,23 +158,23 @@ func (v *pyOverload) variadicSize() bool {
 }
 
 func (v *pyOverload) variadicTensors() bool {
-	args := v.positional()
+	args := v.positionalArgs()
 	return v.op.Python.Variadic && len(args) > 0
 }
 
 // takesOut reports whether the Python function has the keyword out.
 func (v *pyOverload) takesOut() bool { return v.op.Has("out") && !v.inplace }
 
-// factory reports whether the function also takes requires_grad, pin_memory and names.
-func (v *pyOverload) factory() bool {
+// isFactory reports whether the function also takes requires_grad, pin_memory and names.
+func (v *pyOverload) isFactory() bool {
 	if v.op.Python.Internal || !slices.Contains([]string{"creation", "random", "fft"}, v.op.Category) {
 		return false
 	}
 	return slices.ContainsFunc(v.op.Args, func(a schema.Arg) bool { return a.Name == "device" })
 }
 
-// aliased returns the optional parameters that have another name too.
-func (v *pyOverload) aliased() []schema.Arg {
+// aliasedArgs returns the optional parameters that have another name too.
+func (v *pyOverload) aliasedArgs() []schema.Arg {
 	return slices.DeleteFunc(slices.Clone(v.op.Args), func(a schema.Arg) bool { return pyAliases[a.Name] == "" || a.Default == "" })
 }
 
@@ -217,8 +218,8 @@ const (
 	byName
 )
 
-// parameters returns those of the Python function.
-func (v *pyOverload) parameters() []pyParameter {
+// listParameters returns the parameters of the Python function.
+func (v *pyOverload) listParameters() []pyParameter {
 	var out []pyParameter
 	for i, a := range v.op.Args {
 		p := pyParameter{name: pyName(a.Name)}
@@ -240,18 +241,18 @@ func (v *pyOverload) parameters() []pyParameter {
 	if v.takesOut() {
 		out = append(out, pyParameter{"out", byName, "None"})
 	}
-	if v.factory() {
+	if v.isFactory() {
 		out = append(out, pyParameter{"pin_memory", byName, "False"}, pyParameter{"requires_grad", byName, "False"}, pyParameter{"names", byName, "None"})
 	}
 	return out
 }
 
-// parameters returns those of all overloads; the ones that some overloads lack are optional.
-func (f *pyFunction) parameters() []pyParameter {
+// mergeParameters returns the parameters of all overloads; the ones that some overloads lack are optional.
+func (f *pyFunction) mergeParameters() []pyParameter {
 	var all []pyParameter
 	times := map[string]int{}
 	for _, v := range f.overloads {
-		for _, p := range v.parameters() {
+		for _, p := range v.listParameters() {
 			if times[p.name]++; times[p.name] == 1 && (p.place != rest || !slices.ContainsFunc(all, func(q pyParameter) bool { return q.place == rest })) {
 				all = append(all, p)
 			}
@@ -295,13 +296,13 @@ func pyParameters(list []pyParameter) string {
 	return strings.Join(out, ", ")
 }
 
-// code collects indented lines.
-type code struct {
+// codeWriter collects indented lines.
+type codeWriter struct {
 	strings.Builder
 	indent int
 }
 
-func (c *code) line(format string, args ...any) {
+func (c *codeWriter) writeLine(format string, args ...any) {
 	c.WriteString(strings.Repeat("    ", c.indent))
 	fmt.Fprintf(c, format, args...)
 	c.WriteString("\n")
@@ -310,8 +311,8 @@ func (c *code) line(format string, args ...any) {
 // resultType returns the name of the tuple type of several results.
 func (v *pyOverload) resultType() string { return v.private + "_result" }
 
-// docstring is the operator's documentation.
-func (c *code) docstring(o *schema.Operator) {
+// writeDocstring writes the operator's documentation.
+func (c *codeWriter) writeDocstring(o *schema.Operator) {
 	text := strings.TrimSpace(o.Doc)
 	if o.Example != "" {
 		text += "\n\n" + strings.TrimSpace(o.Example)
@@ -319,18 +320,18 @@ func (c *code) docstring(o *schema.Operator) {
 	text = strings.ReplaceAll(text, `\`, `\\`)
 	lines := strings.Split(text, "\n")
 	if len(lines) == 1 {
-		c.line(`"""%s"""`, lines[0])
+		c.writeLine(`"""%s"""`, lines[0])
 		return
 	}
-	c.line(`"""%s`, lines[0])
+	c.writeLine(`"""%s`, lines[0])
 	for _, l := range lines[1:] {
 		if l == "" {
 			c.WriteString("\n")
 		} else {
-			c.line("%s", l)
+			c.writeLine("%s", l)
 		}
 	}
-	c.line(`"""`)
+	c.writeLine(`"""`)
 }
 
 // generatePython writes the functions and methods, and their stubs.
@@ -365,15 +366,15 @@ func generatePython(out *output, ops []*schema.Operator) error {
 }
 
 func pyModuleText(module string, list []*pyFunction) string {
-	c := &code{}
+	c := &codeWriter{}
 	c.WriteString(pythonBanner + "# ruff: noqa\nfrom .._core.call import *\n")
 	var exported, methods []string
 	for _, f := range list {
-		c.function(f)
-		if f.has("function") && !f.internal() {
+		c.writeFunction(f)
+		if f.hasVariant("function") && !f.isInternal() {
 			exported = append(exported, f.name)
 		}
-		if f.has("method") && !f.internal() && module != functional {
+		if f.hasVariant("method") && !f.isInternal() && module != functional {
 			methods = append(methods, f.name)
 		}
 	}
@@ -384,15 +385,15 @@ func pyModuleText(module string, list []*pyFunction) string {
 		}
 		return strings.Join(out, ", ")
 	}
-	c.line("\n\n__all__ = [%s]", quoted(exported))
+	c.writeLine("\n\n__all__ = [%s]", quoted(exported))
 	if len(methods) > 0 {
-		c.line("_methods(globals(), (%s,))", quoted(methods))
+		c.writeLine("_methods(globals(), (%s,))", quoted(methods))
 	}
 	return c.String()
 }
 
-// function writes one public name: its help() text, and the operators behind it.
-func (c *code) function(f *pyFunction) {
+// writeFunction writes one public name: its help() text, and the operators behind it.
+func (c *codeWriter) writeFunction(f *pyFunction) {
 	var names, results []string
 	for _, v := range f.overloads {
 		names = append(names, v.op.ID())
@@ -413,35 +414,35 @@ func (c *code) function(f *pyFunction) {
 	if results != nil {
 		options += fmt.Sprintf(`, results="%s"`, strings.Join(results, " "))
 	}
-	c.line("\n\n@_operator(\"%s\"%s)", strings.Join(names, " "), options)
-	c.line("def %s(%s):", f.name, pyParameters(f.parameters()))
+	c.writeLine("\n\n@_operator(\"%s\"%s)", strings.Join(names, " "), options)
+	c.writeLine("def %s(%s):", f.name, pyParameters(f.mergeParameters()))
 	c.indent++
-	c.docstring(f.document())
+	c.writeDocstring(f.mergeDocs())
 	c.indent--
 }
 
-// document returns the documentation of all overloads.
-func (f *pyFunction) document() *schema.Operator {
+// mergeDocs returns the documentation of all overloads.
+func (f *pyFunction) mergeDocs() *schema.Operator {
 	first := f.overloads[0]
 	if len(f.overloads) == 1 {
-		return &schema.Operator{Doc: joinTexts(first.text(), first.facts(), paragraphs(f.shared())), Example: first.example(f.module)}
+		return &schema.Operator{Doc: joinTexts(first.docText(), first.schemaParagraphs(), joinParagraphs(f.sharedParagraph())), Example: first.exampleText(f.module)}
 	}
 	all := &schema.Operator{}
 	for i, v := range f.overloads {
-		all.Doc = joinTexts(all.Doc, fmt.Sprintf("%s(%s)\n%s", f.name, v.describe(), v.text()))
-		if facts := v.facts(); i == len(f.overloads)-1 || facts != f.overloads[i+1].facts() {
+		all.Doc = joinTexts(all.Doc, fmt.Sprintf("%s(%s)\n%s", f.name, v.formatSignature(), v.docText()))
+		if facts := v.schemaParagraphs(); i == len(f.overloads)-1 || facts != f.overloads[i+1].schemaParagraphs() {
 			all.Doc = joinTexts(all.Doc, facts)
 		}
-		if example := v.example(f.module); !strings.Contains(all.Example, example) {
+		if example := v.exampleText(f.module); !strings.Contains(all.Example, example) {
 			all.Example += example
 		}
 	}
-	all.Doc = joinTexts(all.Doc, paragraphs(f.shared()))
+	all.Doc = joinTexts(all.Doc, joinParagraphs(f.sharedParagraph()))
 	return all
 }
 
-// describe returns the signature for people.
-func (v *pyOverload) describe() string {
+// formatSignature returns the signature for help().
+func (v *pyOverload) formatSignature() string {
 	var out []string
 	kwOnly := false
 	for _, a := range v.op.Args {

@@ -7,10 +7,10 @@ var pyComparisons = []string{"eq", "ne", "lt", "le", "gt", "ge"}
 
 // pyOperators are Python's operator methods over the functions, which are attributes of Tensor from then on.
 func pyOperators(list []*pyFunction) string {
-	c := &code{}
+	c := &codeWriter{}
 	c.WriteString(pythonBanner + "# ruff: noqa\n")
-	c.line("from .._gen import gen_functions as _f")
-	c.line("from .operators import binary as _binary, unary as _unary")
+	c.writeLine("from .._gen import gen_functions as _f")
+	c.writeLine("from .operators import binary as _binary, unary as _unary")
 	c.WriteString("\n")
 	for _, f := range list {
 		o := f.overloads[0].op
@@ -18,7 +18,7 @@ func pyOperators(list []*pyFunction) string {
 			continue
 		}
 		if len(o.Args) == 1 {
-			c.line(`_unary("__%s__", _f.%s)`, o.Python.Dunder, f.name)
+			c.writeLine(`_unary("__%s__", _f.%s)`, o.Python.Dunder, f.name)
 			continue
 		}
 		numbers := ""
@@ -26,7 +26,7 @@ func pyOperators(list []*pyFunction) string {
 			numbers = ", numbers=False"
 		}
 		method := func(prefix, function, reflected string) {
-			c.line(`_binary("__%s%s__", _f.%s%s%s)`, prefix, o.Python.Dunder, function, numbers, reflected)
+			c.writeLine(`_binary("__%s%s__", _f.%s%s%s)`, prefix, o.Python.Dunder, function, numbers, reflected)
 		}
 		method("", f.name, "")
 		if slices.Contains(pyComparisons, o.Python.Dunder) {

@@ -26,8 +26,8 @@ _Number: TypeAlias = _bool | _int | _float | _complex
 _DTypeLike: TypeAlias = _dtype | type[Any]  # NumPy's scalar types, and bool, int, float, complex
 `
 
-// wrapped reports whether the package declares the form, a function or method, itself.
-func (f *pyFunction) wrapped(form string) bool {
+// isWrapped reports whether the package declares the form, a function or method, itself.
+func (f *pyFunction) isWrapped(form string) bool {
 	return slices.Contains(f.overloads[0].op.Python.Wrapped, form)
 }
 
@@ -62,8 +62,8 @@ func pyDims(a schema.Arg) string {
 	return pyType(a.Type, false)
 }
 
-// stub returns the typed signature of one overload.
-func (v *pyOverload) stub(name string, method, switches bool) string {
+// formatStub returns the typed signature of one overload.
+func (v *pyOverload) formatStub(name string, method, switches bool) string {
 	var out []string
 	star := false
 	for i, a := range v.op.Args {
@@ -100,8 +100,8 @@ func (v *pyOverload) stub(name string, method, switches bool) string {
 			out = append(out, "inplace: _bool = ...")
 		}
 	}
-	aliased := v.aliased()
-	if v.takesOut() || v.factory() || len(aliased) > 0 {
+	aliased := v.aliasedArgs()
+	if v.takesOut() || v.isFactory() || len(aliased) > 0 {
 		if !star {
 			out = append(out, "*")
 		}
@@ -115,7 +115,7 @@ func (v *pyOverload) stub(name string, method, switches bool) string {
 		for _, a := range aliased {
 			out = append(out, pyAliases[a.Name]+": "+pyDims(a)+" = ...")
 		}
-		if v.factory() {
+		if v.isFactory() {
 			out = append(out, "pin_memory: _bool | None = ...", "requires_grad: _bool = ...", "names: Sequence[_str | None] | None = ...")
 		}
 	}
@@ -141,51 +141,51 @@ func (v *pyOverload) stub(name string, method, switches bool) string {
 }
 
 // resultStub declares the tuple type of several results.
-func (c *code) resultStub(v *pyOverload) {
+func (c *codeWriter) resultStub(v *pyOverload) {
 	if len(v.op.Returns) < 2 || v.op.Python.Tuple {
 		return
 	}
-	c.line("class %s(NamedTuple):", v.resultType())
+	c.writeLine("class %s(NamedTuple):", v.resultType())
 	c.indent++
 	for _, r := range v.op.Returns {
-		c.line("%s: %s", r.Name, pyType(r.Type, true))
+		c.writeLine("%s: %s", r.Name, pyType(r.Type, true))
 	}
 	c.indent--
 }
 
 // listStubs writes the stubs of operators on lists, whose public names begin with an underscore. Operators that write to a list return it.
-func (c *code) listStubs(functions []*pyFunction) {
-	c.line("_List = TypeVar(\"_List\", bound=Sequence[_Tensor])\n")
+func (c *codeWriter) listStubs(functions []*pyFunction) {
+	c.writeLine("_List = TypeVar(\"_List\", bound=Sequence[_Tensor])\n")
 	var names []string
 	for _, f := range functions {
 		names = append(names, `"_`+f.name+`"`)
 		for _, v := range f.overloads {
 			if len(f.overloads) > 1 {
-				c.line("@overload")
+				c.writeLine("@overload")
 			}
-			stub := strings.ReplaceAll(v.stub("_"+f.name, false, false), "-> list[_Tensor]", "-> tuple[_Tensor, ...]")
+			stub := strings.ReplaceAll(v.formatStub("_"+f.name, false, false), "-> list[_Tensor]", "-> tuple[_Tensor, ...]")
 			stub = strings.Replace(stub, "(input: ", "(self: ", 1)
 			if strings.HasPrefix(f.name, "foreach_") && strings.HasSuffix(f.name, "_") {
 				stub = strings.Replace(strings.Replace(stub, "self: Sequence[_Tensor]", "self: _List", 1), "-> None", "-> _List", 1)
 			} else {
 				stub = strings.Replace(stub, "lr: _float", "lr: _float | _Tensor", 1)
 			}
-			c.line("%s", stub)
+			c.writeLine("%s", stub)
 		}
 	}
-	c.line("\n__all__ = [%s]", strings.Join(names, ", "))
+	c.writeLine("\n__all__ = [%s]", strings.Join(names, ", "))
 }
 
 // privateStubs declares the functions that the package calls and does not offer: `import *` imports the public names alone.
-func (c *code) privateStubs(public, private []string) {
+func (c *codeWriter) privateStubs(public, private []string) {
 	if len(private) == 0 || len(public) == 0 {
 		return
 	}
-	c.line("def _private(*args: Any, **kwargs: Any) -> Any: ...\n")
+	c.writeLine("def _private(*args: Any, **kwargs: Any) -> Any: ...\n")
 	for _, name := range private {
-		c.line("%s = _private", name)
+		c.writeLine("%s = _private", name)
 	}
-	c.line("\n__all__ = [\"%s\"]", strings.Join(public, `", "`))
+	c.writeLine("\n__all__ = [\"%s\"]", strings.Join(public, `", "`))
 }
 
 // declaredFunctions returns the names of the functions that a hand-written stub declares. Type checkers ignore a second declaration of a name.
@@ -199,21 +199,21 @@ func declaredFunctions(path string) (names []string, err error) {
 
 // pyStubs writes the stub of every generated module, and one of the methods that Tensor gets from them.
 func pyStubs(out *output, byModule map[string][]*pyFunction) error {
-	methods := &code{}
+	methods := &codeWriter{}
 	methods.WriteString(pyStubHead)
-	methods.line("from . import gen_functions as _f")
+	methods.writeLine("from . import gen_functions as _f")
 	methods.WriteString("\nclass Methods:\n")
 	methods.indent++
-	methods.line("__slots__ = ()")
+	methods.writeLine("__slots__ = ()")
 	for _, module := range pyModules {
-		c := &code{}
+		c := &codeWriter{}
 		c.WriteString(pyStubHead + "\n")
 		if module == onLists {
 			c.listStubs(byModule[module])
 		}
 		var public, private []string
 		for _, f := range byModule[module] {
-			if f.internal() || f.wrapped("function") || f.replaced {
+			if f.isInternal() || f.isWrapped("function") || f.replaced {
 				private = append(private, f.name)
 				continue
 			}
@@ -223,30 +223,30 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) error {
 					public = append(public, v.resultType())
 				}
 			}
-			if !f.has("function") {
+			if !f.hasVariant("function") {
 				private = append(private, f.name) // a method alone, which the package does not offer as a function
 				continue
 			}
 			public = append(public, f.name)
 			for _, v := range f.overloads {
 				if len(f.overloads) > 1 {
-					c.line("@overload")
+					c.writeLine("@overload")
 				}
-				c.line("%s", v.stub(f.name, false, f.switches))
+				c.writeLine("%s", v.formatStub(f.name, false, f.switches))
 			}
 		}
 		c.privateStubs(public, private)
 		out.write(pythonDir+"_gen/gen_"+module+".pyi", c.String())
 	}
 	for _, f := range byModule["functions"] {
-		if !f.has("method") || f.internal() || f.wrapped("method") {
+		if !f.hasVariant("method") || f.isInternal() || f.isWrapped("method") {
 			continue
 		}
 		for _, v := range f.overloads {
 			if len(f.overloads) > 1 {
-				methods.line("@overload")
+				methods.writeLine("@overload")
 			}
-			methods.line("%s", v.stub(f.name, true, false))
+			methods.writeLine("%s", v.formatStub(f.name, true, false))
 		}
 	}
 	out.write(pythonDir+"_gen/gen_methods.pyi", methods.String())

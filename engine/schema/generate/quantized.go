@@ -28,7 +28,7 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 	var functions, table strings.Builder
 	for _, o := range ops {
 		f, rule := byGo[o.GoName()], o.QuantizedRule()
-		if o.AliasOf != "" || f == nil || f.any || f.keys() == "" || f.ofParts() {
+		if o.AliasOf != "" || f == nil || f.any || f.keysExpression() == "" || f.isOfParts() {
 			continue
 		}
 		switch {
@@ -37,7 +37,7 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 			if f.table != "" || slices.Contains([]string{"own", "steps", "refuse"}, rule) {
 				continue
 			}
-			text, err := (&quantizing{o, f}).function()
+			text, err := (&quantizedFunction{o, f}).writeFunction()
 			if err != nil {
 				return o.Wrong(err)
 			}
@@ -46,13 +46,13 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 		fmt.Fprintf(&table, "\t%s: quantized%s,\n", f.name, f.name)
 	}
 	text := "\n// rules are the operators on quantized tensors.\nvar rules = dispatch.Backend{\n" + table.String() + "}\n" + functions.String()
-	out.write(quantizedDir+"/gen_rules.go", headerOf("quantized", text, imports))
+	out.write(quantizedDir+"/gen_rules.go", fileHeadOf("quantized", text, imports))
 	return nil
 }
 
 // ownFunctions returns the functions of a package by hand, including those of operators with a separate rule.
 func ownFunctions(dir string) (map[string]bool, error) {
-	files, err := handwritten(dir)
+	files, err := handwrittenFiles(dir)
 	own := map[string]bool{}
 	for _, path := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -68,8 +68,8 @@ func ownFunctions(dir string) (map[string]bool, error) {
 	return own, err
 }
 
-// quantizing writes the function of one operator.
-type quantizing struct {
+// quantizedFunction writes the function of one operator.
+type quantizedFunction struct {
 	op *schema.Operator
 	f  *function
 }
@@ -79,8 +79,8 @@ func ruleFunction(rule string) string {
 	return "apply" + strings.ToUpper(rule[:1]) + rule[1:] + "Rule"
 }
 
-// results returns the functions of engine/quantized that make one list of an operator's results, and results of a list.
-func (q *quantizing) results() (list, back string, err error) {
+// resultConversions returns the functions of engine/quantized that make one list of an operator's results, and results of a list.
+func (q *quantizedFunction) resultConversions() (list, back string, err error) {
 	switch text := strings.Join(q.f.results, " "); text {
 	case "error":
 		return "wrapNone", "unwrapNone", nil
@@ -95,7 +95,7 @@ func (q *quantizing) results() (list, back string, err error) {
 	}
 }
 
-func (q *quantizing) function() (string, error) {
+func (q *quantizedFunction) writeFunction() (string, error) {
 	outs := len(q.f.params) - len(q.op.Args)
 	var arguments, operands, refused []string
 	tensors, out, given := "", "nil", "_"
@@ -117,15 +117,15 @@ func (q *quantizing) function() (string, error) {
 	if tensors == "" {
 		tensors = "[]*tensor.Tensor{" + strings.Join(operands, ", ") + "}"
 	}
-	text := fmt.Sprintf("\nfunc quantized%s(c dispatch.Context, %s {\n", q.f.name, strings.TrimPrefix(q.f.signature(true), "("))
+	text := fmt.Sprintf("\nfunc quantized%s(c dispatch.Context, %s {\n", q.f.name, strings.TrimPrefix(q.f.formatSignature(true), "("))
 	switch rule := q.op.QuantizedRule(); {
 	case rule == "past":
-		return text + fmt.Sprintf("\treturn c.Excluding(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.arguments()), nil
+		return text + fmt.Sprintf("\treturn c.Excluding(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.argumentList()), nil
 	case rule == "answer" && !strings.Contains(q.f.results[0], tensorType):
 		return text + fmt.Sprintf("\tb := build.New(c, %q)\n\tdefer b.Close(&err)\n\tt := dequantizeAll(b, %s)\n\treturn c.%s(%s)\n}\n",
 			cmp.Or(q.op.Called, q.op.Name), tensors, q.f.name, strings.Join(arguments, ", ")), nil
 	}
-	list, back, err := q.results()
+	list, back, err := q.resultConversions()
 	if err != nil {
 		return "", err
 	}
