@@ -45,7 +45,7 @@ HEADERS = {
 }
 # The types of operands whose kernel computes in one, as OperandDType of engine/tensoriter has their dtypes.
 LETTERS = {"T": "{}", "X": "{}", "b": "lt::Bool", "i": "int32_t", "l": "int64_t", "R": "lt::RealOf<{}>", "C": "lt::Complex<{}>"}
-SORTING = ("sort", "searchsorted")  # kernels of the unit sort that units in this folder implement
+SORTING = ("sort", "sort_stages", "searchsorted")  # kernels of the unit sort that units in this folder implement or do not need
 # The kernels that grouping.h makes of those of the unit unique.
 GROUPING = {
     "unique": [],
@@ -180,6 +180,8 @@ def source(unit):
     text = (SOURCES / f"units/{unit}.h").read_text()
     body = text[: text.index("LT_UNIT(")].replace('#include "../native.h"', '#include "cuda/kernels/native.h"')
     body = body.replace('#include "../', '#include "engine/kernel/src/')
+    if unit == "sort":  # its radix sort uses vectors of the CPU
+        body = re.sub(r"// Sorts rows of n elements.*?struct SortStages \{.*?\n\};\n", "", body, flags=re.S).replace("src/radix.h", "src/sort.h")
     found = [(entry, macro) for entry, macro in entries(unit) if entry.endswith("_contiguous_bfloat16") == bool(half)]
     macros = "\n".join(macro for _, macro in found)
     needs = dict.fromkeys(header for macro, header in HEADERS.items() if f"{macro}(" in macros) or ["elementwise"]
