@@ -21,11 +21,11 @@ const (
 	// sortSlab is the approximate number of bytes of lines and results to copy at a time if their layout does not suit the kernels. Fewer than
 	// leastSorted lines would waste cache lines and occupy too few threads.
 	sortSlab, leastSorted = 1 << 20, 16
-	// Rows of more than longRow elements are sorted in stages, which keep to the caches and which threads share; for the threads, a single row of half of
-	// that is, too.
+	// Rows of more than longRow elements are sorted in stages, which keep to the caches and which threads share; for the threads, a single row of
+	// half of that is, too.
 	longRow = 1 << 18
-	// Stages sort into buckets of at least bucketWords on average, by up to mostBits bits, and count elements in up to sortBlocks blocks. A word has a key
-	// and an index.
+	// Stages sort into buckets of at least bucketWords on average, by up to mostBits bits, and count elements in up to sortBlocks blocks. A word
+	// has a key and an index.
 	bucketWords, mostBits, sortBlocks, sortWord = 512, 10, 16, 8
 )
 
@@ -137,7 +137,8 @@ func sortLines(op string, w backend.Sorting) error {
 	if w.Kernel == sortKernel && size > 1 && (n > longRow || n > longRow/2 && rows == 1 && parallel.Threads() > 1) {
 		for row := range rows {
 			s.Do(func() error {
-				return sortLong(op, sortStageArgs{in: at(in, row*n), values: at(sorted[0], row*n), indices: at(sorted[1], row*n), n: n, descending: w.Params[0]}, self.DType())
+				a := sortStageArgs{in: at(in, row*n), values: at(sorted[0], row*n), indices: at(sorted[1], row*n), n: n, descending: w.Params[0]}
+				return sortLong(op, a, self.DType())
 			})
 		}
 	} else {
@@ -177,8 +178,8 @@ const (
 	sortFinish
 )
 
-// sortLong sorts a contiguous row with all threads: by the upper bits of the keys into buckets, and then each bucket. The memory of the indices holds
-// the words to sort.
+// sortLong sorts a contiguous row with all threads: by the upper bits of the keys into buckets, and then each bucket. The memory of the indices
+// holds the words to sort.
 func sortLong(op string, args sortStageArgs, d dtype.DType) error {
 	fn, err := sortStages.For(op, d)
 	if err != nil {

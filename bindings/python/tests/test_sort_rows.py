@@ -1,5 +1,5 @@
-"""Rows of every length, dtype and order are sorted stably, with NaN last, for any number of threads: those of a few elements by insertion, longer ones by
-merging and by digits of 9 and 11 bits, and the longest in stages that threads share."""
+"""Rows of every length, dtype and order are sorted stably, with NaN last, for any number of threads: those of a few elements by insertion,
+longer ones by merging and by digits of 9 and 11 bits, and the longest in stages that threads share."""
 
 import numpy as np
 import pytest
