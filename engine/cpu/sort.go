@@ -163,7 +163,7 @@ func sortLines(op string, w backend.Sorting) error {
 	return nil
 }
 
-// sortStageArgs mirrors sort_stage_args of sort.h.
+// sortStageArgs mirrors sort_stage_args of sort_rows.h.
 type sortStageArgs struct {
 	in, values, indices, scratch, counts    uintptr
 	least, most                             uint64

@@ -56,7 +56,7 @@ var families = []kernelFamily{
 	{"reductions", every, []string{"reduce_driver", "reduce_norm", "reduce_sum", "reduce_var"}},
 	{"scans", every, []string{"distance", "scan", "softmax"}},
 	{"sampling", narrow, []string{"sampling"}},
-	{"sorting", narrow, []string{"histogram", "sort", "unique"}},
+	{"sorting", narrow, []string{"histogram", "sort", "sort_rows", "unique"}},
 	{"sparse", narrow, []string{"sparse", "sparse_product"}},
 	{"special", every, []string{"bessel", "polynomials", "special"}},
 	{"text", narrow, []string{"float8", "format"}},

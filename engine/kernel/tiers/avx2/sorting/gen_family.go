@@ -2,7 +2,7 @@
 
 //go:build amd64
 
-// Package sorting holds the kernels of histogram, sort, unique for the avx2 tier.
+// Package sorting holds the kernels of histogram, sort, sort_rows, unique for the avx2 tier.
 package sorting
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v3 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
