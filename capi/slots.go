@@ -78,7 +78,7 @@ func takeSlot(thread *C.lt_thread, t *tensor.Tensor) (*slot, error) {
 	return s, nil
 }
 
-// refillThread gives a thread a batch of free slots. It creates more when too few are out of quarantine.
+// refillThread moves a batch of free slots to a thread. It creates more when too few are out of quarantine.
 func refillThread(thread *C.lt_thread) error {
 	slots.Lock()
 	defer slots.Unlock()

@@ -21,18 +21,18 @@ import (
 type Builder struct {
 	C     dispatch.Context
 	Op    string // in errors
-	Builder owner.Scope
+	scope owner.Scope
 }
 
 // New returns the builder of the operator op, whose intermediate ops are dispatched with c. Nothing may fail between New and defer Close(&err).
 func New(c dispatch.Context, op string) *Builder {
-	return &Builder{C: c, Op: op, Builder: owner.Scope{Op: op}}
+	return &Builder{C: c, Op: op, scope: owner.Scope{Op: op}}
 }
 
 // CallWithScope returns the result of a function below the dispatcher, which keeps its temporaries and its error in a scope.
 func CallWithScope[T any](b *Builder, f func(s *owner.Scope) T) T {
-	r := f(&b.Builder)
-	b.Check(b.Builder.Err)
+	r := f(&b.scope)
+	b.Check(b.scope.Err)
 	return r
 }
 
@@ -44,16 +44,16 @@ func (b *Builder) Close(err *error) {
 	if v := recover(); v != nil {
 		f, ok := v.(failure)
 		if !ok {
-			b.Builder.Close()
+			b.scope.Close()
 			panic(v)
 		}
 		*err = f.err
 	}
-	b.Builder.Close()
+	b.scope.Close()
 }
 
 // ReleaseAll releases the temporaries of a builder within the functions of another one, which returns the errors of both.
-func (b *Builder) ReleaseAll() { b.Builder.Close() }
+func (b *Builder) ReleaseAll() { b.scope.Close() }
 
 // Check ends the function if err is not nil.
 func (b *Builder) Check(err error) {
@@ -96,7 +96,7 @@ func (b *Builder) Evaluate(formula func() *tensor.Tensor) (made *tensor.Tensor, 
 
 // Track remembers t, the result of an intermediate op, as a temporary.
 func (b *Builder) Track(t *tensor.Tensor, err error) *tensor.Tensor {
-	b.Builder.Track(t, nil)
+	b.scope.Track(t, nil)
 	b.Check(err)
 	return t
 }
@@ -104,23 +104,23 @@ func (b *Builder) Track(t *tensor.Tensor, err error) *tensor.Tensor {
 // TrackAll is Track for a list.
 func (b *Builder) TrackAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
 	for _, t := range list {
-		b.Builder.Track(t, nil)
+		b.scope.Track(t, nil)
 	}
 	b.Check(err)
 	return list
 }
 
 // Return returns t to the caller, who owns it from here on. A tensor that is not a temporary is returned as an alias, and nil as nil.
-func (b *Builder) Return(t *tensor.Tensor) (*tensor.Tensor, error) { return b.Builder.Return(t) }
+func (b *Builder) Return(t *tensor.Tensor) (*tensor.Tensor, error) { return b.scope.Return(t) }
 
 // ReturnBoth returns two results to the caller.
 func (b *Builder) ReturnBoth(first, second *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
-	return b.Builder.ReturnBoth(first, second)
+	return b.scope.ReturnBoth(first, second)
 }
 
 // ReturnAll returns a list of results to the caller.
 func (b *Builder) ReturnAll(list []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	return b.Builder.ReturnAll(list)
+	return b.scope.ReturnAll(list)
 }
 
 // ReturnNew returns the result of an operator, which the caller owns, or its error under the name of the builder's operator.
@@ -133,13 +133,13 @@ func (b *Builder) ReturnNew(t *tensor.Tensor, err error) (*tensor.Tensor, error)
 func (b *Builder) CheckWritten(_ *tensor.Tensor, err error) { b.Check(err) }
 
 // Scope has the temporaries, for functions below the dispatcher that return some of them.
-func (b *Builder) Scope() *owner.Scope { return &b.Builder }
+func (b *Builder) Scope() *owner.Scope { return &b.scope }
 
 // Holds reports whether t is a temporary.
-func (b *Builder) Holds(t *tensor.Tensor) bool { return b.Builder.Holds(t) }
+func (b *Builder) Holds(t *tensor.Tensor) bool { return b.scope.Holds(t) }
 
 // Drop releases a temporary before the others, and nothing else.
-func (b *Builder) Drop(t *tensor.Tensor) { b.Builder.Drop(t) }
+func (b *Builder) Drop(t *tensor.Tensor) { b.scope.Drop(t) }
 
 // Number returns an operand that counts as a plain number.
 func (b *Builder) Number(v dtype.Scalar) *tensor.Tensor { return b.Track(tensor.FixedNumber(v)) }

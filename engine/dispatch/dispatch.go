@@ -82,7 +82,7 @@ func (e *entry) writeRows(b *strings.Builder) {
 	}
 }
 
-// implementationFor returns the implementation of the operator for a kind: kernel, rule, composite, constant or refused.
+// implementationFor returns the implementation of the operator for a kind: one of the words of entry.
 func (e *entry) implementationFor(k *Kind, key tensor.Keys) string {
 	has := func(b *Backend) bool {
 		field := reflect.ValueOf(b).Elem().FieldByName(e.method)

@@ -59,7 +59,7 @@ func (p *jvpCall) newInput(r *recordedCall, t *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// primalResults returns the results for the caller, without the autograd graph of the recorded call.
+// primalResults returns the results for the caller, without their autograd graph.
 func (p *jvpCall) primalResults(r *recordedCall) []*tensor.Tensor {
 	switch {
 	case r.isSpread && !p.Is(dispatch.Random): // another call would draw other numbers
@@ -123,7 +123,7 @@ func (p *jvpCall) callDoubleBackward() (made, slopes []*tensor.Tensor) {
 	return p.jvpByDoubleBackward(p.recordCall(func(t *tensor.Tensor) *tensor.Tensor { return t }))
 }
 
-// jvpByDoubleBackward returns the results of a recorded call with their tangents, by two backward passes.
+// jvpByDoubleBackward returns results with their tangents, by two backward passes through the graph.
 func (p *jvpCall) jvpByDoubleBackward(r *recordedCall) (made, slopes []*tensor.Tensor) {
 	slopes = make([]*tensor.Tensor, len(r.results))
 	var at []int
