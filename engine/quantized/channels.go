@@ -37,6 +37,7 @@ func findViewQuantizers(b *build.Builder, t *tensor.Tensor, n int, on func(*tens
 	if failed := new(status.Error); errors.As(err, &failed) && failed.Code != status.Memory {
 		b.Failf("a view of sizes %v of a tensor that is quantized per channel along axis %d mixes channels; call dequantize() first", t.Sizes(), q.Axis)
 	}
+	b.Check(err)
 	for i, v := range views {
 		axis := -1
 		for k, stride := range v.Strides() {
