@@ -39,17 +39,21 @@ func CallWithScope[T any](b *Builder, f func(s *owner.Scope) T) T {
 // failure is the panic with which the first error ends a function.
 type failure struct{ err error }
 
+// errorOf returns the error of a recovered failure, and panics again with any other value.
+func errorOf(v any) error {
+	f, ok := v.(failure)
+	if !ok {
+		panic(v)
+	}
+	return f.err
+}
+
 // Close releases the temporaries. It is deferred with the address of the function's named error, and stores there the error that ended the function.
 func (b *Builder) Close(err *error) {
+	defer b.scope.Close()
 	if v := recover(); v != nil {
-		f, ok := v.(failure)
-		if !ok {
-			b.scope.Close()
-			panic(v)
-		}
-		*err = f.err
+		*err = errorOf(v)
 	}
-	b.scope.Close()
 }
 
 // ReleaseAll releases the temporaries of a builder within the functions of another one, which returns the errors of both.
@@ -75,11 +79,7 @@ func (b *Builder) Failf(format string, a ...any) {
 func (b *Builder) Try(part func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			f, ok := v.(failure)
-			if !ok {
-				panic(v)
-			}
-			err = f.err
+			err = errorOf(v)
 		}
 	}()
 	part()
@@ -196,7 +196,7 @@ func (b *Builder) AsContiguous(t *tensor.Tensor) *tensor.Tensor {
 	return b.Contiguous(t)
 }
 
-// AsShape returns t with other sizes, as a view if possible: t itself if it has them already.
+// AsShape reshapes t, and returns t itself if its sizes are equal.
 func (b *Builder) AsShape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	if slices.Equal(t.Sizes(), sizes) {
 		return t

@@ -71,7 +71,6 @@ func (h *heads) checkOperands(separate bool, outWeight *tensor.Tensor) {
 	n := h.q.Dim()
 	if n != 2 && n != 3 {
 		h.Failf("query must have 2 dimensions, or 3 with a batch, but has sizes %v", h.q.Sizes())
-		return
 	}
 	switch {
 	case h.k.Dim() != n || h.v.Dim() != n:
@@ -159,7 +158,6 @@ func (h *heads) convertMasks() {
 	}
 	if !slices.Equal(h.mask.Sizes(), want) {
 		h.Failf("attn_mask must have sizes %v, but has %v", want, h.mask.Sizes())
-		return
 	}
 	if h.mask.Dim() == 2 {
 		h.mask = h.Unsqueeze(h.mask, 0)
@@ -223,7 +221,6 @@ func (h *heads) addMasks() {
 	}
 	if want := []int64{h.batch, h.keys}; !slices.Equal(h.padding.Sizes(), want) {
 		h.Failf("key_padding_mask must have sizes %v (batch, keys), but has %v", want, h.padding.Sizes())
-		return
 	}
 	every := h.Expand(h.AsShape(h.padding, h.batch, 1, 1, h.keys), h.batch, h.count, 1, h.keys)
 	every = h.AsShape(every, h.batch*h.count, 1, h.keys)

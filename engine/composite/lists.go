@@ -72,7 +72,6 @@ func (l *list) readFactors(t *tensor.Tensor) []dtype.Scalar {
 	read := make([]dtype.Scalar, len(l.lists[0]))
 	if t.Dim() != 1 || t.Numel() != int64(len(read)) {
 		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(read), t.Sizes())
-		return read
 	}
 	if t.Keys()&tensor.Transformed != 0 || t.Keys()&tensor.Gradient != 0 && l.C.Recording() {
 		products := make([]*tensor.Tensor, len(read))

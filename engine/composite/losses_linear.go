@@ -75,7 +75,6 @@ func NnLinearLosses(c dispatch.Context, self, linear, target, bias, weight *tens
 	defer b.Close(&err)
 	if self.Dim() != 2 || rows <= 0 {
 		b.Failf("self must be a matrix and rows positive, but self has sizes %v and rows is %d", self.Sizes(), rows)
-		return nil, nil
 	}
 	n := self.Sizes()[0]
 	if target.Dim() == 0 || target.Sizes()[0] != n {

@@ -232,7 +232,6 @@ func NnGroupNorm(c dispatch.Context, self *tensor.Tensor, groups int64, weight, 
 func groupNorm(b *build.Builder, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
 	if self.Dim() < 2 {
 		b.Failf("self must have shape (N, C, ...), but has sizes %v", self.Sizes())
-		return nil
 	}
 	sizes := self.Sizes()
 	return matchFormat(b, self, checkAndNormalizeGroups(b, self, weight, bias, sizes[0], sizes[1], shape.Product(sizes[2:]), groups,

@@ -230,7 +230,6 @@ func NnPadGradient(c dispatch.Context, given *tensor.Tensor, pad []int64, mode s
 		size := y.Sizes()[dim]
 		if before > size || after > size-before {
 			b.Failf("dimension %d of the gradient has size %d, which is too small for padding of %d and %d", dim, size, before, after)
-			break
 		}
 		n := size - before - after
 		for _, edge := range slices.Backward(listBorders(mode, n, before, after)) {

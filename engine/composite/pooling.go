@@ -241,7 +241,6 @@ func (p *pooling) prepareImages(self *tensor.Tensor) *tensor.Tensor {
 		reach := (taps-1)*p.dilation[i] + 1
 		if padding > taps/2 {
 			p.Failf("pad should be at most half of kernel size, but got pad=%d and kernel_size=%d", padding, taps)
-			return nil
 		}
 		room := size + 2*padding - reach
 		if p.ceil {
@@ -296,11 +295,9 @@ func (p *pooling) expandArguments() {
 		v := *list.values
 		if len(v) != 1 && len(v) != p.n {
 			p.Failf("%s must be an int or %d ints, but is %v", list.name, p.n, v)
-			return
 		}
 		if slices.Min(v) < list.least {
 			p.Failf("%s %s, but got %v", list.name, list.want, v)
-			return
 		}
 		*list.values = slices.Repeat(v, p.n/len(v))
 	}
@@ -320,7 +317,6 @@ func (p *pooling) addBatchDimFrom(self *tensor.Tensor, first int) *tensor.Tensor
 	}
 	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[first:], 0) {
 		p.Failf("Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got: %v", p.n+1, p.n+2, self.Sizes())
-		return nil
 	}
 	images := self
 	if dim == p.n+1 {

@@ -69,7 +69,6 @@ type states struct{ h, c *tensor.Tensor }
 func (n *network) unpackStates(hx []*tensor.Tensor) states {
 	if len(hx) != 2 {
 		n.Failf("hx must have two tensors, hidden state and cell state, but has %d", len(hx))
-		return states{}
 	}
 	return states{hx[0], hx[1]}
 }
@@ -90,7 +89,6 @@ func (n *network) splitWeights(begin states) []weights {
 	count := shape.Times(n.layers, n.countDirections())
 	if int64(len(n.params)) != shape.Times(count, each) {
 		n.Failf("params must have %d tensors for each of %d layers and directions, but has %d tensors", each, count, len(n.params))
-		return nil
 	}
 	var list []weights
 	for p := range slices.Chunk(n.params, int(each)) {

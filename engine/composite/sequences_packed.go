@@ -14,7 +14,6 @@ import (
 func readCounts(b *build.Builder, t *tensor.Tensor, name string) []int64 {
 	if t.Dim() != 1 || t.DType() != dtype.Int64 {
 		b.Failf("%s must be a vector of int64, but has sizes %v, of %v", name, t.Sizes(), t.DType())
-		return nil
 	}
 	list, err := b.C.NnCounts(t)
 	b.Check(err)
@@ -27,7 +26,6 @@ func readBatchSizes(b *build.Builder, t *tensor.Tensor, name string) (list []int
 	for i, n := range list {
 		if n <= 0 || i > 0 && n > list[i-1] {
 			b.Failf("%s must be positive and must not increase, but are %v", name, list)
-			return nil, 0
 		}
 		sum = shape.Plus(sum, n)
 	}

@@ -59,7 +59,6 @@ func findViewQuantizers(b *build.Builder, t *tensor.Tensor, n int, on func(*tens
 		switch {
 		case axis == -2 || v.Storage() != base.Storage() || last >= int64(len(q.Scales)):
 			b.Failf("the channels along axis %d of sizes %v are not one dimension of the view of sizes %v; call dequantize() first", q.Axis, t.Sizes(), v.Sizes())
-			return nil
 		case axis < 0: // of one channel
 			quantizers[i] = tensor.PerTensor(q.Scales[v.Offset()], q.Zeros[v.Offset()])
 			continue
@@ -94,7 +93,6 @@ func findResultQuantizer(b *build.Builder, t, results []*tensor.Tensor, f plainO
 		q := t[i].Quantizer()
 		if t[i].DType() != t[0].DType() || !q.PerChannel() {
 			b.Failf("all tensors must be quantized per channel with the same dtype, but got %v with %s and %v with %s", t[0].DType(), of.Scheme(), t[i].DType(), q.Scheme())
-			return nil
 		}
 		numbered[i] = makeChannelNumbers(b, t[i], func(k int) int64 { return number(channel{q.Scales[k], q.Zeros[k]}) })
 	}

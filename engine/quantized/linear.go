@@ -99,7 +99,6 @@ func QuantizedMatmul(c dispatch.Context, qa, qb *tensor.Tensor, scale float64, z
 	rows := max(qb.Dim()-2, 0)
 	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[rows] {
 		b.Failf("shapes %v and %v cannot be multiplied: the inner sizes %d and %d differ", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
-		return nil, nil
 	}
 	p := product{a: intsOf(b, qa), b: intsOf(b, qb), of: qa.Quantizer(), by: qb.Quantizer()}
 	return b.Return(multiplyBatches(b, p, qa.DType(), tensor.PerTensor(scale, zero)))

@@ -133,7 +133,6 @@ func chooseQparams(b *build.Builder, x *tensor.Tensor, lo, hi int64) (scale floa
 	from, to := min(float32(readFloat(b, least)), 0), max(float32(readFloat(b, most)), 0)
 	if from != from || to != to || math.IsInf(float64(from), 0) || math.IsInf(float64(to), 0) {
 		b.Failf("the numbers must be finite, but they are from %v to %v", from, to)
-		return 0, 0
 	}
 	scale = (float64(to) - float64(from)) / float64(hi-lo)
 	if float32(scale) == 0 || math.IsInf(float64(1/float32(scale)), 0) {

@@ -25,7 +25,6 @@ func quantizedCopy(c dispatch.Context, self, src *tensor.Tensor, busy bool) (err
 	switch {
 	case !isQuantized(self):
 		b.Failf("a quantized tensor can only be copied to a quantized tensor, but got a tensor of dtype %v; call dequantize() first", self.DType())
-		return nil
 	case isQuantized(src) && src.DType() == self.DType() && src.Quantizer().Equal(self.Quantizer()) && slices.Equal(src.Sizes(), self.Sizes()):
 		return c.Copy(intsOf(b, self), intsOf(b, src), busy)
 	}
@@ -45,7 +44,6 @@ func quantizedToOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, 
 	defer b.Close(&err)
 	if d != dtype.None && d != self.DType() {
 		b.Failf("to() does not convert %v to %v; use dequantize() for values, or int_repr() for the stored integers", self.DType(), d)
-		return nil, nil
 	}
 	ints := intsOf(b, self)
 	moved := b.ToOptionsWith(ints, dtype.None, l, dev, busy, forced, f)
@@ -58,7 +56,6 @@ func quantizedEqual(c dispatch.Context, self, other *tensor.Tensor) (_ bool, err
 	defer b.Close(&err)
 	if !isQuantized(self) || !isQuantized(other) {
 		b.Failf("a quantized tensor can only be compared with another one, but got %v and %v; call dequantize() first", self.DType(), other.DType())
-		return false, nil
 	}
 	if self.DType() != other.DType() || !self.Quantizer().Equal(other.Quantizer()) {
 		return false, nil
@@ -72,7 +69,6 @@ func quantizedEmptyLike(c dispatch.Context, self *tensor.Tensor, d dtype.DType, 
 	defer b.Close(&err)
 	if d != dtype.None && d != self.DType() {
 		b.Failf("a tensor like one of dtype %v cannot have dtype %v; use dequantize()", self.DType(), d)
-		return nil, nil
 	}
 	ints := intsOf(b, self)
 	result := b.EmptyLikeWith(ints, dtype.None, l, dev, f)

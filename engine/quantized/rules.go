@@ -58,7 +58,6 @@ func writeResults(b *build.Builder, out *tensor.Tensor, list []*tensor.Tensor) (
 	}
 	if r := list[0]; !isQuantized(out) || !slices.Equal(out.Sizes(), r.Sizes()) {
 		b.Failf("out must be a quantized tensor of sizes %v, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
-		return nil, nil
 	}
 	b.Copy(out, list[0], false)
 	return []*tensor.Tensor{out}, nil
@@ -115,7 +114,6 @@ func applyJoinRule(c dispatch.Context, op string, out *tensor.Tensor, t []*tenso
 	for i := range t {
 		if !isQuantized(t[i]) {
 			b.Failf("tensor %d has dtype %v, but others are quantized; call dequantize() first", i, t[i].DType())
-			return nil, nil
 		}
 	}
 	return applyMoveRule(c, op, out, t, f)
@@ -220,7 +218,6 @@ func quantizeLike(b *build.Builder, t, x *tensor.Tensor) *tensor.Tensor {
 func asFloat32(b *build.Builder, x *tensor.Tensor) *tensor.Tensor {
 	if x.DType().IsComplex() {
 		b.Failf("complex dtypes such as %v cannot be quantized; use real()", x.DType())
-		return nil
 	}
 	return b.CastTo(asDequantized(b, x), dtype.Float32)
 }

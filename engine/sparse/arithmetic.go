@@ -120,7 +120,6 @@ func addCompressed(b *build.Builder, left, right *tensor.Tensor, sum func(v, w *
 func matchCoordinates(b *build.Builder, left, right *tensor.Tensor) (x, y coordinates, d dtype.DType) {
 	if !slices.Equal(left.Sizes(), right.Sizes()) {
 		b.Failf("the sizes of sparse tensors must be the same, but got %v and %v", left.Sizes(), right.Sizes())
-		return
 	}
 	x = coordinatesOf(b, left)
 	y = changeDenseDim(b, coordinatesOf(b, right), denseDim(left))
@@ -150,7 +149,6 @@ func mul(c dispatch.Context, out, self, other *tensor.Tensor) (_ *tensor.Tensor,
 	case isSparse(self) && self.Dim() == 0 && other.Dim() > 0:
 		if out == self {
 			b.Failf("the output is 0-dimensional, but the result has sizes %v", other.Sizes())
-			return nil, nil
 		}
 		return mul(c, out, other, self)
 	case isSparse(self) && isSparse(other) && self.Dim() == 0 && other.Dim() == 0 && countEntries(self) < countEntries(other) && out != self:
@@ -265,7 +263,6 @@ func div(c dispatch.Context, out, self, other *tensor.Tensor, rounding string) (
 	defer b.Close(&err)
 	if !isSparse(self) || !isScalar(other) {
 		b.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; convert with to_dense()", other.Sizes(), other.Layout())
-		return nil, nil
 	}
 	other = matchEntryDims(b, self, other)
 	if rounding == "" {
@@ -286,7 +283,6 @@ func makeScalarOperator(op string, apply func(c dispatch.Context, out, self, oth
 		defer b.Close(&err)
 		if !isSparse(self) || !isScalar(other) {
 			b.Failf("the other operand must be a scalar or a 0-dim strided tensor, but has shape %v and layout %v; convert with to_dense()", other.Sizes(), other.Layout())
-			return nil, nil
 		}
 		other = matchEntryDims(b, self, other)
 		return on(op, func(c dispatch.Context, to, v *tensor.Tensor) (*tensor.Tensor, error) { return apply(c, to, v, other) })(c, out, self)

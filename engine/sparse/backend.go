@@ -155,7 +155,6 @@ func toOptions(c dispatch.Context, self *tensor.Tensor, d dtype.DType, l tensor.
 	switch {
 	case l != tensor.NoLayout && l != self.Layout():
 		b.Failf("options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
-		return nil, nil
 	case !forced && (d == dtype.None || d == self.DType()) && (dev.IsNone() || dev == self.Device()):
 		return self.Alias(), nil
 	}

@@ -36,13 +36,11 @@ func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []
 	if size == nil {
 		if low == nil && sparse > 0 && indices.Sizes()[1] > 0 {
 			b.Failf("size must be given for indices on device %v, whose values are not known", indices.Device())
-			return nil, nil
 		}
 		size = make([]int64, sparse)
 		for i, last := range high {
 			if last == math.MaxInt64 {
 				b.Failf("index %d of dim %d is too large for a size", last, i)
-				return nil, nil
 			}
 			size[i] = last + 1
 		}
@@ -75,7 +73,6 @@ func SparseCooTensor(c dispatch.Context, indices, values *tensor.Tensor, size []
 func convertValues(b *build.Builder, values *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
 	if isSparse(values) {
 		b.Failf("values must be a strided tensor, not one of layout %v", values.Layout())
-		return nil
 	}
 	if d == dtype.None {
 		d = values.DType()
@@ -141,7 +138,6 @@ func SparseCompressedTensor(c dispatch.Context, compressed, plain, values *tenso
 	defer b.Close(&err)
 	if l < tensor.CSR {
 		b.Failf("layout must be sparse_csr, sparse_csc, sparse_bsr or sparse_bsc, but got %v", l)
-		return nil, nil
 	}
 	b.Op = l.String() + "_tensor"
 	first, second := indexNames(l)
@@ -203,7 +199,6 @@ func inferSize(b *build.Builder, compressed, plain, values *tensor.Tensor, f for
 	if plain.Numel() > 0 {
 		if !backend.Known(plain) {
 			b.Failf("size must be given for indices on device %v, whose values are not known", plain.Device())
-			return nil
 		}
 		last, _ := readInt(b, b.Amax(plain, nil, false))
 		m = last + 1
@@ -214,7 +209,6 @@ func inferSize(b *build.Builder, compressed, plain, values *tensor.Tensor, f for
 	m, n = max(m, 0), max(n, 0)
 	if n > 1<<31 || m > 1<<31 {
 		b.Failf("size must be passed: the indices require a matrix of sizes (%d, %d)", n, m)
-		return nil
 	}
 	return slices.Concat(compressed.Sizes()[:batch], []int64{n * f.block[0], m * f.block[1]}, values.Sizes()[values.Dim()-f.dense:])
 }
@@ -318,7 +312,6 @@ func makeEmpty(b *build.Builder, l tensor.Layout, sizes []int64, d dtype.DType, 
 	}
 	if len(sizes) < 2 || hasBlocks(l) {
 		b.Failf("an empty tensor of layout %v and size %v cannot be created; use to_sparse() on a dense tensor", l, sizes)
-		return nil
 	}
 	batch := len(sizes) - 2
 	major := sizes[batch]

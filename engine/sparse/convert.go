@@ -72,11 +72,9 @@ func convertForm(b *build.Builder, t *tensor.Tensor, f form) *tensor.Tensor {
 	}
 	if t.Dim() < f.dense {
 		b.Failf("a tensor with %d dense dimensions cannot have sizes %v", f.dense, t.Sizes())
-		return nil
 	}
 	if f.layout != tensor.COO && t.Dim()-f.dense < 2 {
 		b.Failf("%v tensors require at least 2 dimensions in addition to %d dense dimensions, but got sizes %v", f.layout, f.dense, t.Sizes())
-		return nil
 	}
 	sparse := t.Dim() - f.dense
 	switch {

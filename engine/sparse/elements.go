@@ -113,7 +113,6 @@ func fill(c dispatch.Context, out, self, value *tensor.Tensor) (_ *tensor.Tensor
 	defer b.Close(&err)
 	if !isSparse(self) || !isScalar(value) {
 		b.Failf("expected a scalar or a 0-dim strided tensor to fill a sparse tensor, but got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
-		return nil, nil
 	}
 	return applyToValues(b, out, self, self.DType(), func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
 }

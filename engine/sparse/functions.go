@@ -242,7 +242,6 @@ func makeFilledLike(op string, values func(c dispatch.Context, v *tensor.Tensor,
 		}
 		if !isSparse(self) || l != tensor.NoLayout && l != self.Layout() {
 			b.Failf("layout %v cannot be created from a tensor of layout %v; convert with to_sparse() or to_dense()", l, self.Layout())
-			return nil, nil
 		}
 		x := self
 		if self.Layout() == tensor.COO {
@@ -260,7 +259,6 @@ func indexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (_
 	defer b.Close(&err)
 	if !isSparse(self) {
 		b.Failf("sparse tensors are not supported as indices")
-		return nil, nil
 	}
 	t, d, vectors := self, int64(0), 0
 	left := len(items)
@@ -284,7 +282,6 @@ func indexGet(c dispatch.Context, self *tensor.Tensor, items []ops.IndexItem) (_
 		case ops.IndexTensor:
 			if vectors++; vectors > 1 || item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
 				b.Failf("sparse tensors support integers, slices and one 1-D integer tensor as indices; convert with to_dense()")
-				break
 			}
 			t = b.IndexSelect(was, at, item.Tensor)
 			d++

@@ -59,7 +59,6 @@ func mean(c dispatch.Context, out, self *tensor.Tensor, dim []int64, keepdim boo
 	}
 	if d.Category() < dtype.Floating {
 		b.Failf("could not infer output dtype: input dtype must be either a floating point or complex dtype. Got: %v", d)
-		return nil, nil
 	}
 	mask, err := shape.WrapDims(b.Op, dim, self.Dim(), true)
 	if err != nil {
@@ -117,7 +116,6 @@ func softmax(c dispatch.Context, op string, self *tensor.Tensor, dim int64, as d
 	defer b.Close(&err)
 	if !isSparse(self) {
 		b.Failf("expected a sparse tensor, but got layout %v", self.Layout())
-		return nil, nil
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
 	if err != nil {
@@ -133,7 +131,6 @@ func softmax(c dispatch.Context, op string, self *tensor.Tensor, dim int64, as d
 	}
 	if x.values.DType().Category() != dtype.Floating {
 		b.Failf("expected a floating-point dtype, but the tensor has dtype %v", x.values.DType())
-		return nil, nil
 	}
 	of, n := groupLines(b, x, d)
 	plain := b.Detach(x.values) // the largest cancels out

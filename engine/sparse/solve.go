@@ -24,7 +24,6 @@ func triangularSolve(c dispatch.Context, outSolution, outA, self, a *tensor.Tens
 	defer b.Close(&err)
 	if isSparse(self) || !isSparse(a) || isSparse(outSolution) || isSparse(outA) {
 		b.Failf("expected a strided tensor of right-hand sides, strided outputs and a sparse A, but got layouts %v and %v", self.Layout(), a.Layout())
-		return nil, nil, nil
 	}
 	full := asDense(b, a)
 	if countEntries(a) == 0 && !unitriangular { // nothing to divide by

@@ -41,10 +41,8 @@ func transpose(c dispatch.Context, out, self *tensor.Tensor, dim0, dim1 int64) (
 	case sparse == self.Dim():
 	case self.Layout() != tensor.COO:
 		b.Failf("transposing a tensor of layout %v with %d dense dimensions is not supported; convert with to_dense() or to_sparse_coo()", self.Layout(), self.Dim()-sparse)
-		return nil, nil
 	case i != j && max(i, j) >= sparse:
 		b.Failf("dimensions %d and %d must both be sparse, which the first %d are; convert with to_dense(), or use permute() to reorder dense dimensions", dim0, dim1, sparse)
-		return nil, nil
 	}
 	order := make([]int64, self.Dim())
 	for d := range order {
@@ -62,7 +60,6 @@ func permute(c dispatch.Context, self *tensor.Tensor, dims []int64) (_ *tensor.T
 	defer b.Close(&err)
 	if len(dims) != self.Dim() {
 		b.Failf("permutation %v must have %d dimensions, as the tensor has", dims, self.Dim())
-		return nil, nil
 	}
 	if _, err := shape.WrapDims(b.Op, dims, self.Dim(), false); err != nil {
 		return nil, err
@@ -85,7 +82,6 @@ func permuteDims(b *build.Builder, t *tensor.Tensor, order []int64) *tensor.Tens
 	for i, d := range order {
 		if sizes[i] = t.Sizes()[d]; (int(d) < sparse) != (i < sparse) {
 			b.Failf("dimension %d cannot move to position %d: the sparse dimensions, the first %d, must precede the dense ones; convert with to_dense()", d, i, sparse)
-			return nil
 		}
 	}
 	p := t.Parts()
@@ -122,7 +118,6 @@ func permuteDims(b *build.Builder, t *tensor.Tensor, order []int64) *tensor.Tens
 	for i, d := range order[:batch] {
 		if int(d) >= batch {
 			b.Failf("dimension %d cannot move to position %d: the batch dimensions of layout %v, the first %d, must precede the sparse ones; convert with to_sparse() or to_dense()", d, i, l, batch)
-			return nil
 		}
 	}
 	if order[batch] != int64(batch) {
@@ -169,7 +164,6 @@ func unsqueeze(c dispatch.Context, out, self *tensor.Tensor, dim int64) (_ *tens
 	if self.Layout() != tensor.COO {
 		if d > batchDim(self) {
 			b.Failf("layout %v supports new dimensions only among the batch dimensions, the first %d, not at %d; convert with to_sparse() or to_dense()", self.Layout(), batchDim(self), d)
-			return nil, nil
 		}
 		at := int64(d)
 		return writeResult(b, out, assembleCompressed(b, self.Layout(), sizes, b.Unsqueeze(p.Indices[0], at), b.Unsqueeze(p.Indices[1], at), b.Unsqueeze(p.Values, at)))
@@ -218,7 +212,6 @@ func selectIndex(c dispatch.Context, self *tensor.Tensor, dim, index int64) (_ *
 			return b.Return(assembleCompressed(b, self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
 		case batch > 0:
 			b.Failf("selecting rows or columns of a batch (dimension %d) is not supported; index the batch dimensions first, or convert with to_sparse_coo() or to_dense()", d)
-			return nil, nil
 		}
 	}
 	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && backend.Known(self.Parts().Indices[0]) {
@@ -397,12 +390,10 @@ func cat(c dispatch.Context, out *tensor.Tensor, list []*tensor.Tensor, dim int6
 		for at, n := range t.Sizes() {
 			if at != d && n != first.Sizes()[at] {
 				b.Failf("sizes of tensors must match except in dimension %d, but tensor %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
-				return nil, nil
 			}
 		}
 		if result.sizes[d] > math.MaxInt64-t.Sizes()[d] {
 			b.Failf("the sizes of dimension %d add up to more than a 64-bit integer can represent", d)
-			return nil, nil
 		}
 		result.sizes[d] += t.Sizes()[d]
 		as = dtype.Promote(as, t.DType())
@@ -442,10 +433,8 @@ func stack(c dispatch.Context, out *tensor.Tensor, list []*tensor.Tensor, dim in
 		switch {
 		case !isSparse(t):
 			b.Failf("expected sparse tensors, but tensor %d has layout %v; convert with to_dense()", i, t.Layout())
-			return nil, nil
 		case !slices.Equal(t.Sizes(), list[0].Sizes()):
 			b.Failf("expected sparse tensors of the same sizes, but tensor %d has sizes %v, and the first one %v", i, t.Sizes(), list[0].Sizes())
-			return nil, nil
 		}
 		if list[0].Layout() != tensor.COO && d > batchDim(list[0]) {
 			t = asForm(b, t, form{tensor.COO, [2]int64{1, 1}, denseDim(t)})
