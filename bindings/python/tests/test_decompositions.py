@@ -240,6 +240,13 @@ def test_an_empty_table_removes_only_writes():
     assert names(program) == {"mul.Tensor", "silu.default", "add.Tensor"}
 
 
+def test_autocast_does_not_change_the_operators():
+    program = export(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.SiLU()), (torch.ones(1, 3),))
+    with torch.autocast("cpu"):
+        lowered = program.run_decompositions()
+    assert str(lowered) == str(program.run_decompositions())
+
+
 def test_a_decomposition_can_decline():
     program = export(torch.nn.SiLU(), (torch.ones(2),)).run_decompositions({torch.ops.aten.silu.default: lambda x: NotImplemented})
     assert names(program) == {"silu.default"}

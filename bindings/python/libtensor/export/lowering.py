@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import autocast, empty_strided, no_grad, ops
 from .. import device as make_device
-from .. import empty_strided, no_grad, ops
 from .. import preserve_format as torch_preserve_format
 from .. import strided as torch_strided
 from .._base.device import device as _device
@@ -170,26 +170,11 @@ class _Tracer(OperatorTracer):
             return self.__torch_dispatch__(func, types, args, kwargs)
         return super().__torch_function__(func, types, args, kwargs)
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        decomposition = self.decompositions.get(func)
-        if decomposition is not None:
-            with self:
-                result = decomposition(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
-        executed = kwargs
-        if isinstance(func, AtenOverload) and any(a.name == "device" for a in func._schema.arguments):
-            has_tensor = any(isinstance(x, Tensor) for x in args)
-            executed = {**kwargs, "device": _device("meta")}
-            if "device" in kwargs or not has_tensor:
-                kwargs["device"] = _device("cpu")
-            if has_tensor and "device" not in kwargs:
-                del executed["device"]
-        result = func(*args, **executed)
-        node = self.graph.call_function(func, self.find(tuple(args)), self.find(kwargs), name=func.__name__.partition(".")[0])
-        self.track(result, node)
-        return result
+    def choose_keywords(self, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        creates = isinstance(func, AtenOverload) and any(a.name == "device" for a in func._schema.arguments)
+        if not creates or ("device" not in kwargs and any(isinstance(x, Tensor) for x in args)):
+            return kwargs, kwargs
+        return {**kwargs, "device": _device("meta")}, {**kwargs, "device": _device("cpu")}
 
 
 class Lowering:
@@ -303,7 +288,7 @@ class Lowering:
             placeholder.meta["name"] = name
         args = [read_argument(x["arg"], values) for x in node["inputs"] if x["kind"] != 2]
         kwargs = {x["name"]: read_argument(x["arg"], values) for x in node["inputs"] if x["kind"] == 2}
-        with no_grad(), make_device("meta"), tracer:
+        with no_grad(), autocast("cpu", enabled=False), make_device("meta"), tracer:
             result = function(*args, **kwargs)
         if result is NotImplemented:
             return None

@@ -110,10 +110,15 @@ class OperatorTracer(TorchDispatchMode):
                 result = decomposition(*args, **kwargs)
             if result is not NotImplemented:
                 return result
-        result = func(*args, **kwargs)
-        node = self.graph.call_function(func, self.find(tuple(args)), self.find(kwargs), name=func.__name__.partition(".")[0])
+        executed, recorded = self.choose_keywords(func, args, kwargs)
+        result = func(*args, **executed)
+        node = self.graph.call_function(func, self.find(tuple(args)), self.find(recorded), name=func.__name__.partition(".")[0])
         self.track(result, node)
         return result
+
+    def choose_keywords(self, func: Any, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Returns the keyword arguments that an operator is executed with, and those that its node has."""
+        return kwargs, kwargs
 
 
 ProxyTorchDispatchMode = OperatorTracer
