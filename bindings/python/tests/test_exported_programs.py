@@ -383,6 +383,20 @@ def test_autograd_is_not_used():
     assert not module(x).requires_grad and torch.is_grad_enabled()
 
 
+def test_a_process_that_runs_programs_does_not_import_the_exporter(tmp_path):
+    w.program(chain(), tmp_path / "m.pt2")
+    script = f"""if True:
+        import sys
+        import libtensor as torch
+        print(torch.export.load({str(tmp_path / "m.pt2")!r}).module()(torch.ones(3)).tolist())
+        assert "libtensor.fx" not in sys.modules and {{"export", "save"}} <= set(dir(torch.export))
+        from libtensor.export import *
+        assert export is torch.export.export and save is torch.export.save and CustomDecompTable() == default_decompositions()
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False)
+    assert (done.stdout, done.stderr) == ("[2.0, 2.0, 2.0]\n", "")
+
+
 def test_mutated_files_are_errors_or_run():
     """Each of 1500 mutations ends in an error or a run, within 10 seconds and 16 times the memory of the file (exported_fuzz.py)."""
     script = pathlib.Path(__file__).with_name("exported_fuzz.py")

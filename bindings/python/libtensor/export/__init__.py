@@ -1,13 +1,15 @@
 """Exported programs: export() records the operators of a module, save() and load() write and read PyTorch's .pt2 files."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._inert import refuse
-from .decompose import CustomDecompTable, default_decompositions
 from .dims import Dim, ShapesCollection, dims
-from .exporter import export, save
 from .program import ExportedProgram, load
 from .signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec
+
+if TYPE_CHECKING:
+    from .decompose import CustomDecompTable, default_decompositions
+    from .exporter import export, save
 
 __all__ = ["CustomDecompTable"]
 __all__ += ["Dim", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec", "OutputKind", "OutputSpec", "ShapesCollection"]
@@ -15,6 +17,27 @@ __all__ += ["default_decompositions"]
 __all__ += ["dims", "export", "load", "register_dataclass", "save"]
 
 WHY = "parts of programs and modules of other forms are not supported; use torch.export.export"
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what traces functions on first use: a process that loads programs runs them sooner without it."""
+    made: Any
+    if name == "export":
+        from .exporter import export as made
+    elif name == "save":
+        from .exporter import save as made
+    elif name == "default_decompositions":
+        from .decompose import default_decompositions as made
+    elif name == "CustomDecompTable":
+        from .decompose import CustomDecompTable as made
+    else:
+        raise AttributeError(f"module 'libtensor.export' has no attribute '{name}'")
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
