@@ -86,16 +86,6 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
   return lt_run(LT_OP(arange), LT_OUT, false, a);
 }
 
-TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
-  lt_value a[6] = {{.scalar = start}, {.scalar = end}, {.scalar = step}, {.i = dtype}, {.i = layout}, {.device = device}};
-  return lt_give(LT_OP(range), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out) {
-  lt_value a[7] = {{.scalar = start}, {.scalar = end}, {.scalar = step}, {.i = dtype}, {.i = layout}, {.device = device}, {.pointer = out}};
-  return lt_run(LT_OP(range), LT_OUT, false, a);
-}
-
 TENSOR_API tensor_status tensor_linspace(tensor_scalar start, tensor_scalar end, int64_t steps, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out) {
   lt_value a[6] = {{.scalar = start}, {.scalar = end}, {.i = steps}, {.i = dtype}, {.i = layout}, {.device = device}};
   return lt_give(LT_OP(linspace), false, a, out);

@@ -181,21 +181,6 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
   return lt_run(LT_OP(scatter_value), LT_OUT, false, a);
 }
 
-TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out) {
-  lt_value a[5] = {{.pointer = (void *)self}, {.i = dim}, {.pointer = (void *)index}, {.pointer = (void *)src}, {.text = reduce}};
-  return lt_give(LT_OP(scatter_src_reduce), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce) {
-  lt_value a[5] = {{.pointer = (void *)self}, {.i = dim}, {.pointer = (void *)index}, {.pointer = (void *)src}, {.text = reduce}};
-  return lt_run(LT_OP(scatter_src_reduce), LT_INPLACE, false, a);
-}
-
-TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out) {
-  lt_value a[6] = {{.pointer = (void *)self}, {.i = dim}, {.pointer = (void *)index}, {.pointer = (void *)src}, {.text = reduce}, {.pointer = out}};
-  return lt_run(LT_OP(scatter_src_reduce), LT_OUT, false, a);
-}
-
 TENSOR_API tensor_status tensor_scatter_value_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, const char *reduce, tensor_t **out) {
   lt_value a[5] = {{.pointer = (void *)self}, {.i = dim}, {.pointer = (void *)index}, {.scalar = value}, {.text = reduce}};
   return lt_give(LT_OP(scatter_value_reduce), false, a, out);

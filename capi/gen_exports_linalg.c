@@ -36,16 +36,6 @@ TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tens
   return lt_run(LT_OP(linalg_multi_dot), LT_OUT, false, a);
 }
 
-TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out) {
-  lt_value a[1] = {{.list = {matrices, matrices_len}}};
-  return lt_give(LT_OP(chain_matmul), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out) {
-  lt_value a[2] = {{.list = {matrices, matrices_len}}, {.pointer = out}};
-  return lt_run(LT_OP(chain_matmul), LT_OUT, false, a);
-}
-
 TENSOR_API tensor_status tensor_linalg_matrix_power(const tensor_t *self, int64_t n, tensor_t **out) {
   lt_value a[2] = {{.pointer = (void *)self}, {.i = n}};
   return lt_give(LT_OP(linalg_matrix_power), false, a, out);
@@ -128,16 +118,6 @@ TENSOR_API tensor_status tensor_linalg_cholesky_out(const tensor_t *self, bool u
   return lt_run(LT_OP(linalg_cholesky), LT_OUT, false, a);
 }
 
-TENSOR_API tensor_status tensor_cholesky(const tensor_t *self, bool upper, tensor_t **out) {
-  lt_value a[2] = {{.pointer = (void *)self}, {.i = upper}};
-  return lt_give(LT_OP(cholesky), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_cholesky_out(const tensor_t *self, bool upper, tensor_t *out) {
-  lt_value a[3] = {{.pointer = (void *)self}, {.i = upper}, {.pointer = out}};
-  return lt_run(LT_OP(cholesky), LT_OUT, false, a);
-}
-
 TENSOR_API tensor_status tensor_linalg_lu_factor_ex(const tensor_t *A, bool pivot, bool check_errors, tensor_t **LU, tensor_t **pivots, tensor_t **info) {
   LT_RESULT(LU, "linalg.lu_factor_ex", "LU");
   LT_RESULT(pivots, "linalg.lu_factor_ex", "pivots");
@@ -172,20 +152,6 @@ TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, 
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots) {
   lt_value a[4] = {{.pointer = (void *)A}, {.i = pivot}, {.pointer = LU}, {.pointer = pivots}};
   return lt_run(LT_OP(linalg_lu_factor), LT_OUT, false, a);
-}
-
-TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info) {
-  LT_RESULT(LU, "lu", "LU");
-  LT_RESULT(pivots, "lu", "pivots");
-  LT_RESULT(info, "lu", "info");
-  lt_value a[3] = {{.pointer = (void *)self}, {.i = pivot}};
-  const tensor_status status = lt_run(LT_OP(lu), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *LU = (tensor_t *)a[0].pointer;
-    *pivots = (tensor_t *)a[1].pointer;
-    *info = (tensor_t *)a[2].pointer;
-  }
-  return status;
 }
 
 TENSOR_API tensor_status tensor_linalg_lu(const tensor_t *A, bool pivot, tensor_t **P, tensor_t **L, tensor_t **U) {
@@ -299,23 +265,6 @@ TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, t
 TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mode, tensor_t *Q, tensor_t *R) {
   lt_value a[4] = {{.pointer = (void *)A}, {.text = mode}, {.pointer = Q}, {.pointer = R}};
   return lt_run(LT_OP(linalg_qr), LT_OUT, false, a);
-}
-
-TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q, tensor_t **R) {
-  LT_RESULT(Q, "qr", "Q");
-  LT_RESULT(R, "qr", "R");
-  lt_value a[2] = {{.pointer = (void *)self}, {.i = some}};
-  const tensor_status status = lt_run(LT_OP(qr), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *Q = (tensor_t *)a[0].pointer;
-    *R = (tensor_t *)a[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t *Q, tensor_t *R) {
-  lt_value a[4] = {{.pointer = (void *)self}, {.i = some}, {.pointer = Q}, {.pointer = R}};
-  return lt_run(LT_OP(qr), LT_OUT, false, a);
 }
 
 TENSOR_API tensor_status tensor_linalg_householder_product(const tensor_t *input, const tensor_t *tau, tensor_t **out) {
@@ -688,23 +637,6 @@ TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self
   return lt_run(LT_OP(linalg_solve_triangular), LT_OUT, false, a);
 }
 
-TENSOR_API tensor_status tensor_triangular_solve(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t **solution, tensor_t **cloned_coefficient) {
-  LT_RESULT(solution, "triangular_solve", "solution");
-  LT_RESULT(cloned_coefficient, "triangular_solve", "cloned_coefficient");
-  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)A}, {.i = upper}, {.i = transpose}, {.i = unitriangular}};
-  const tensor_status status = lt_run(LT_OP(triangular_solve), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *solution = (tensor_t *)a[0].pointer;
-    *cloned_coefficient = (tensor_t *)a[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t *solution, tensor_t *cloned_coefficient) {
-  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)A}, {.i = upper}, {.i = transpose}, {.i = unitriangular}, {.pointer = solution}, {.pointer = cloned_coefficient}};
-  return lt_run(LT_OP(triangular_solve), LT_OUT, false, a);
-}
-
 TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t **out) {
   lt_value a[5] = {{.pointer = (void *)LU}, {.pointer = (void *)pivots}, {.pointer = (void *)B}, {.i = left}, {.i = adjoint}};
   return lt_give(LT_OP(linalg_lu_solve), false, a, out);
@@ -713,16 +645,6 @@ TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor
 TENSOR_API tensor_status tensor_linalg_lu_solve_out(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t *out) {
   lt_value a[6] = {{.pointer = (void *)LU}, {.pointer = (void *)pivots}, {.pointer = (void *)B}, {.i = left}, {.i = adjoint}, {.pointer = out}};
   return lt_run(LT_OP(linalg_lu_solve), LT_OUT, false, a);
-}
-
-TENSOR_API tensor_status tensor_lu_solve(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t **out) {
-  lt_value a[3] = {{.pointer = (void *)self}, {.pointer = (void *)LU_data}, {.pointer = (void *)LU_pivots}};
-  return lt_give(LT_OP(lu_solve), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_lu_solve_out(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t *out) {
-  lt_value a[4] = {{.pointer = (void *)self}, {.pointer = (void *)LU_data}, {.pointer = (void *)LU_pivots}, {.pointer = out}};
-  return lt_run(LT_OP(lu_solve), LT_OUT, false, a);
 }
 
 TENSOR_API tensor_status tensor_cholesky_solve(const tensor_t *self, const tensor_t *L, bool upper, tensor_t **out) {

@@ -1083,21 +1083,6 @@ TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64
   return lt_give(LT_OP(nn_interpolate), false, a, out);
 }
 
-TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, tensor_t **out) {
-  lt_value a[5] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}, {.text = mode}, {.i = align_corners}};
-  return lt_give(LT_OP(nn_upsample), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out) {
-  lt_value a[3] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}};
-  return lt_give(LT_OP(nn_upsample_nearest), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out) {
-  lt_value a[3] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}};
-  return lt_give(LT_OP(nn_upsample_bilinear), false, a, out);
-}
-
 TENSOR_API tensor_status tensor_grid_sampler(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out) {
   lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.i = interpolation_mode}, {.i = padding_mode}, {.i = align_corners}};
   return lt_give(LT_OP(grid_sampler), false, a, out);

@@ -74,14 +74,6 @@
 // Marks exported functions.
 #define TENSOR_API __attribute__((visibility("default")))
 
-// Marks deprecated functions. Compilers report a warning that names the replacement.
-// They remain available in libtensor.so.0. Define TENSOR_NO_DEPRECATED to disable the warnings.
-#if defined(__GNUC__) && !defined(TENSOR_NO_DEPRECATED)
-#define TENSOR_DEPRECATED(instead) __attribute__((deprecated(instead)))
-#else
-#define TENSOR_DEPRECATED(instead)
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -772,18 +764,6 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 // `tensor_arange` writing to `out`.
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Creates a 1-D tensor of the values from `start` to `end`, both inclusive, with step `step`.
-// `dtype` defaults to the default dtype.
-//
-// Deprecated: use arange, whose end is not included. The first call reports a warning.
-//
-// Dtypes: integers and floats. Default: `step` 1, `dtype` TENSOR_DTYPE_NONE, `layout`
-// TENSOR_LAYOUT_NONE, `device` tensor_device_default().
-TENSOR_DEPRECATED("use arange, whose end is not included")
-TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
-// `tensor_range` writing to `out`.
-TENSOR_DEPRECATED("use arange, whose end is not included")
-TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
 // `start + i * (end - start) / (steps - 1)`. With one step, the value is `start`. A `start` or
@@ -5608,20 +5588,6 @@ TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, cons
 // `tensor_scatter_value` writing to `out`.
 TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out);
 
-// Combines the elements of `src` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "add" or "multiply". The indices are those of `tensor_scatter_src`.
-//
-// Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
-//
-// Dtypes: bool, integers, floats and complex. Result: the dtype of `self`.
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out);
-// `tensor_scatter_src_reduce` in place, in `self`.
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce);
-// `tensor_scatter_src_reduce` writing to `out`.
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out);
 
 // Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
 // `reduce` is "add" or "multiply". The indices are those of `tensor_scatter_src`.
@@ -6326,16 +6292,6 @@ TENSOR_API tensor_status tensor_linalg_multi_dot(const tensor_t *const *tensors,
 // `tensor_linalg_multi_dot` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
-// Computes the product of one or more matrices. See `tensor_linalg_multi_dot`.
-//
-// Deprecated: use linalg.multi_dot, which takes a list. The first call reports a warning.
-//
-// Dtypes: integers, floats and complex except complex32. Result: the dtype of `matrices`.
-TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
-TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out);
-// `tensor_chain_matmul` writing to `out`.
-TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
-TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out);
 
 // Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
 // of the inverse, and require floating-point or complex matrices. Power 0 is the identity. Matrices
@@ -6410,18 +6366,6 @@ TENSOR_API tensor_status tensor_linalg_cholesky(const tensor_t *self, bool upper
 // `tensor_linalg_cholesky` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
 
-// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
-// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error. Alias of
-// `tensor_linalg_cholesky`.
-//
-// Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
-//
-// Dtypes: floats and complex. Result: the dtype of `self`. Default: `upper` false.
-TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
-TENSOR_API tensor_status tensor_cholesky(const tensor_t *self, bool upper, tensor_t **out);
-// `tensor_cholesky` writing to `out`.
-TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
-TENSOR_API tensor_status tensor_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
 
 // Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
 // form. `LU` contains U, and below its diagonal L, without its unit diagonal. `pivots`, int32 of
@@ -6444,15 +6388,6 @@ TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, 
 // `tensor_linalg_lu_factor` writing to `LU` and `pivots`.
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
 
-// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
-// form. A zero on the diagonal of U is not an error. See `tensor_linalg_lu_factor_ex`.
-//
-// Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
-//
-// Dtypes: floats and complex. Results: `LU`: the dtype of `self`; `pivots`: int32; `info`: int32.
-// Default: `pivot` true.
-TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
-TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
 // permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
@@ -6520,18 +6455,6 @@ TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, t
 // `tensor_linalg_qr` writing to `Q` and `R`.
 TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mode, tensor_t *Q, tensor_t *R);
 
-// Computes the QR decomposition A = Q R of matrices (..., m, n), reduced, or complete if `some` is
-// false. See `tensor_linalg_qr`.
-//
-// Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call reports
-// a warning.
-//
-// Dtypes: floats and complex. Results: the dtype of `self`. Default: `some` true.
-TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
-TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q, tensor_t **R);
-// `tensor_qr` writing to `Q` and `R`.
-TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
-TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t *Q, tensor_t *R);
 
 // Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
 // where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as
@@ -6853,21 +6776,6 @@ TENSOR_API tensor_status tensor_linalg_solve_triangular(const tensor_t *self, co
 // `tensor_linalg_solve_triangular` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t *out);
 
-// Solves A X = `self`, or A^T X = `self` with `transpose`, for triangular matrices A (..., n, n)
-// and `self` (..., n, k), as `tensor_linalg_solve_triangular` does. Also returns a copy of A. A
-// sparse A is converted to a strided tensor, and no copy is returned (`cloned_coefficient` is
-// empty); one without entries returns NaN.
-//
-// Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
-// reports a warning.
-//
-// Dtypes: floats and complex. Results: the dtype of `self`. Default: `upper` true, `transpose`
-// false, `unitriangular` false.
-TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
-TENSOR_API tensor_status tensor_triangular_solve(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t **solution, tensor_t **cloned_coefficient);
-// `tensor_triangular_solve` writing to `solution` and `cloned_coefficient`.
-TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
-TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t *solution, tensor_t *cloned_coefficient);
 
 // Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
 // that `tensor_linalg_lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n),
@@ -6878,19 +6786,6 @@ TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor
 // `tensor_linalg_lu_solve` writing to `out`.
 TENSOR_API tensor_status tensor_linalg_lu_solve_out(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t *out);
 
-// Solves the linear equations A X = `self` from the LU decomposition of A that
-// `tensor_linalg_lu_factor` returned, for A (..., n, n) and `self` (..., n, k). See
-// `tensor_linalg_lu_solve`.
-//
-// Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
-// reports a warning.
-//
-// Dtypes: floats and complex. Result: the dtype of `self`.
-TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
-TENSOR_API tensor_status tensor_lu_solve(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t **out);
-// `tensor_lu_solve` writing to `out`.
-TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
-TENSOR_API tensor_status tensor_lu_solve_out(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t *out);
 
 // Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
 // `upper`, for A (..., n, n) and `self` (..., n, k). Batches are broadcast.
@@ -9373,34 +9268,8 @@ TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const 
 // `recompute_scale_factor` -1, `antialias` false.
 TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, int32_t recompute_scale_factor, bool antialias, tensor_t **out);
 
-// Resizes `self`. Equivalent to `tensor_nn_interpolate`.
-//
-// Deprecated: use interpolate. The first call reports a warning.
-//
-// Dtypes: floats and uint8. Result: the dtype of `self`. Default: `size` NULL with `size_len` 0,
-// `scale_factor` NULL with `scale_factor_len` 0, `mode` "nearest", `align_corners` -1.
-TENSOR_DEPRECATED("use interpolate")
-TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, tensor_t **out);
 
-// Resizes `self` by nearest-neighbor interpolation. Equivalent to `tensor_nn_interpolate` with the
-// mode "nearest".
-//
-// Deprecated: use interpolate. The first call reports a warning.
-//
-// Dtypes: floats and uint8. Result: the dtype of `self`. Default: `size` NULL with `size_len` 0,
-// `scale_factor` NULL with `scale_factor_len` 0.
-TENSOR_DEPRECATED("use interpolate")
-TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
-// Resizes images by bilinear interpolation. Equivalent to `tensor_nn_interpolate` with the mode
-// "bilinear" and `align_corners`.
-//
-// Deprecated: use interpolate. The first call reports a warning.
-//
-// Dtypes: floats and uint8. Result: the dtype of `self`. Default: `size` NULL with `size_len` 0,
-// `scale_factor` NULL with `scale_factor_len` 0.
-TENSOR_DEPRECATED("use interpolate")
-TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
 // Samples images `self` of shape (N, C, H, W), or volumes (N, C, D, H, W), at the positions `grid`.
 // Equivalent to `tensor_nn_grid_sample` with an integer for each mode: `interpolation_mode` 0

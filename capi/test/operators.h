@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#define TENSOR_NO_DEPRECATED  // every operator is called
 #include "check.h"
 
 // A tensor over static bytes, with any strides.

@@ -35,7 +35,6 @@ struct LinalgLuFactorExResult;
 namespace linalg {
 struct LinalgLuFactorResult;
 }  // namespace linalg
-struct LuResult;
 namespace linalg {
 struct LinalgLuResult;
 }  // namespace linalg
@@ -50,7 +49,6 @@ struct GeqrfResult;
 namespace linalg {
 struct LinalgQrResult;
 }  // namespace linalg
-struct QrResult;
 namespace linalg {
 struct LinalgPolarResult;
 }  // namespace linalg
@@ -64,7 +62,6 @@ struct LinalgSolveExResult;
 namespace linalg {
 struct LinalgInvExResult;
 }  // namespace linalg
-struct TriangularSolveResult;
 namespace linalg {
 struct LinalgLstsqResult;
 }  // namespace linalg
@@ -355,10 +352,6 @@ class Methods {
   Tensor scatter_(Int dim, const Tensor &index, const Tensor &src) const;
   Tensor scatter(Int dim, const Tensor &index, const Scalar &value) const;
   Tensor scatter_(Int dim, const Tensor &index, const Scalar &value) const;
-  TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-  Tensor scatter(Int dim, const Tensor &index, const Tensor &src, const Text &reduce) const;
-  TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-  Tensor scatter_(Int dim, const Tensor &index, const Tensor &src, const Text &reduce) const;
   Tensor scatter(Int dim, const Tensor &index, const Scalar &value, const Text &reduce) const;
   Tensor scatter_(Int dim, const Tensor &index, const Scalar &value, const Text &reduce) const;
   Tensor scatter_add(Int dim, const Tensor &index, const Tensor &src) const;
@@ -396,13 +389,7 @@ class Methods {
   Tensor sum_to_size(const Ints &size) const;
   Tensor matrix_power(Int n) const;
   Tensor matrix_exp() const;
-  TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
-  Tensor cholesky(Bool upper = false) const;
-  TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
-  LuResult lu(Bool pivot = true) const;
   GeqrfResult geqrf() const;
-  TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
-  QrResult qr(Bool some = true) const;
   Tensor orgqr(const Tensor &tau) const;
   Tensor ormqr(const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) const;
   Tensor det() const;
@@ -410,10 +397,6 @@ class Methods {
   Tensor logdet() const;
   Tensor pinverse(Real rcond = 1e-15) const;
   Tensor inverse() const;
-  TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
-  TriangularSolveResult triangular_solve(const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) const;
-  TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
-  Tensor lu_solve(const Tensor &LU_data, const Tensor &LU_pivots) const;
   Tensor cholesky_solve(const Tensor &L, Bool upper = false) const;
   Tensor cholesky_inverse(Bool upper = false) const;
   SvdResult svd(Bool some = true, Bool compute_uv = true) const;

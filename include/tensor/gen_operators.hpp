@@ -6,9 +6,6 @@
 
 namespace tensor {
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 struct GradientEdgeResult {
   Node node;
   int64_t output;
@@ -109,11 +106,6 @@ struct LinalgLuFactorResult {
   Tensor pivots;
 };
 }  // namespace linalg
-struct LuResult {
-  Tensor LU;
-  Tensor pivots;
-  Tensor info;
-};
 namespace linalg {
 struct LinalgLuResult {
   Tensor P;
@@ -149,10 +141,6 @@ struct LinalgQrResult {
   Tensor R;
 };
 }  // namespace linalg
-struct QrResult {
-  Tensor Q;
-  Tensor R;
-};
 namespace linalg {
 struct LinalgPolarResult {
   Tensor U;
@@ -181,10 +169,6 @@ struct LinalgInvExResult {
   Tensor info;
 };
 }  // namespace linalg
-struct TriangularSolveResult {
-  Tensor solution;
-  Tensor cloned_coefficient;
-};
 namespace linalg {
 struct LinalgLstsqResult {
   Tensor solution;
@@ -2004,22 +1988,6 @@ inline Tensor arange(const Scalar &end, const Options &options = {}) {
 
 inline void arange_out(const Tensor &out, const Scalar &end, const Options &options = {}) {
   detail::check(::tensor_arange_out(end.get(), options.dtype, options.layout, options.device, out.get()));
-}
-
-// Creates a 1-D tensor of the values from `start` to `end`, both inclusive, with step `step`.
-// `dtype` defaults to the default dtype.
-//
-// Deprecated: use arange, whose end is not included. The first call reports a warning.
-TENSOR_DEPRECATED("use arange, whose end is not included")
-inline Tensor range(const Scalar &start, const Scalar &end, const Scalar &step = 1, const Options &options = {}) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_range(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
-  return detail::tracked(out.take(), options);
-}
-
-TENSOR_DEPRECATED("use arange, whose end is not included")
-inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step = 1, const Options &options = {}) {
-  detail::check(::tensor_range_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive:
@@ -4105,28 +4073,6 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
   detail::check(::tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get()));
 }
 
-// Combines the elements of `src` with the elements of `self` at indices along dimension `dim`.
-// `reduce` is "add" or "multiply". The indices are those of `scatter`.
-//
-// Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce), out.put()));
-  return out.take();
-}
-
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce) {
-  detail::check(::tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce)));
-  return self;
-}
-
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce) {
-  detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce), out.get()));
-}
-
 // Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
 // `reduce` is "add" or "multiply". The indices are those of `scatter`.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
@@ -4761,21 +4707,6 @@ inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
 }
 }  // namespace linalg
 
-// Computes the product of one or more matrices. See `linalg.multi_dot`.
-//
-// Deprecated: use linalg.multi_dot, which takes a list. The first call reports a warning.
-TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
-inline Tensor chain_matmul(const Tensors &matrices) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_chain_matmul(matrices.data(), matrices.size(), out.put()));
-  return out.take();
-}
-
-TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
-inline void chain_matmul_out(const Tensor &out, const Tensors &matrices) {
-  detail::check(::tensor_chain_matmul_out(matrices.data(), matrices.size(), out.get()));
-}
-
 // Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
 // of the inverse, and require floating-point or complex matrices. Power 0 is the identity. Matrices
 // that are not square are an error.
@@ -4902,23 +4833,6 @@ inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = fal
 }
 }  // namespace linalg
 
-// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
-// n), or U of A = U^H U with `upper`. A matrix that is not positive-definite is an error. Alias of
-// `linalg.cholesky`.
-//
-// Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
-TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
-inline Tensor cholesky(const Tensor &self, Bool upper = false) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_cholesky(self.get(), upper, out.put()));
-  return out.take();
-}
-
-TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
-inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
-  detail::check(::tensor_cholesky_out(self.get(), upper, out.get()));
-}
-
 // Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
 // form. `LU` contains U, and below its diagonal L, without its unit diagonal. `pivots`, int32 of
 // shape (..., min(m, n)), are LAPACK's 1-based row exchanges. `info`, int32 of shape (...), is 0,
@@ -4956,19 +4870,6 @@ inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &
   detail::check(::tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get()));
 }
 }  // namespace linalg
-
-// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
-// form. A zero on the diagonal of U is not an error. See `linalg.lu_factor_ex`.
-//
-// Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
-TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
-inline LuResult lu(const Tensor &self, Bool pivot = true) {
-  detail::Result<Tensor> LU;
-  detail::Result<Tensor> pivots;
-  detail::Result<Tensor> info;
-  detail::check(::tensor_lu(self.get(), pivot, LU.put(), pivots.put(), info.put()));
-  return {LU.take(), pivots.take(), info.take()};
-}
 
 // Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
 // permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
@@ -5083,24 +4984,6 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text
   detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get()));
 }
 }  // namespace linalg
-
-// Computes the QR decomposition A = Q R of matrices (..., m, n), reduced, or complete if `some` is
-// false. See `linalg.qr`.
-//
-// Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call reports
-// a warning.
-TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
-inline QrResult qr(const Tensor &self, Bool some = true) {
-  detail::Result<Tensor> Q;
-  detail::Result<Tensor> R;
-  detail::check(::tensor_qr(self.get(), some, Q.put(), R.put()));
-  return {Q.take(), R.take()};
-}
-
-TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
-inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &self, Bool some = true) {
-  detail::check(::tensor_qr_out(self.get(), some, Q.get(), R.get()));
-}
 
 // Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
 // where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
@@ -5637,26 +5520,6 @@ inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Te
 }
 }  // namespace linalg
 
-// Solves A X = `self`, or A^T X = `self` with `transpose`, for triangular matrices A (..., n, n)
-// and `self` (..., n, k), as `linalg.solve_triangular` does. Also returns a copy of A. A sparse A
-// is converted to a strided tensor, and no copy is returned (`cloned_coefficient` is empty); one
-// without entries returns NaN.
-//
-// Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
-// reports a warning.
-TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
-inline TriangularSolveResult triangular_solve(const Tensor &self, const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) {
-  detail::Result<Tensor> solution;
-  detail::Result<Tensor> cloned_coefficient;
-  detail::check(::tensor_triangular_solve(self.get(), A.get(), upper, transpose, unitriangular, solution.put(), cloned_coefficient.put()));
-  return {solution.take(), cloned_coefficient.take()};
-}
-
-TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
-inline void triangular_solve_out(const Tensor &solution, const Tensor &cloned_coefficient, const Tensor &self, const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) {
-  detail::check(::tensor_triangular_solve_out(self.get(), A.get(), upper, transpose, unitriangular, solution.get(), cloned_coefficient.get()));
-}
-
 // Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
 // that `linalg.lu_factor` returned; `adjoint` solves with A^H. A has the shape (..., n, n), and B
 // and X have the shape (..., n, k), or (..., k, n) if `left` is false. Batches are broadcast.
@@ -5673,23 +5536,6 @@ inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivo
   detail::check(::tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
 }
 }  // namespace linalg
-
-// Solves the linear equations A X = `self` from the LU decomposition of A that `linalg.lu_factor`
-// returned, for A (..., n, n) and `self` (..., n, k). See `linalg.lu_solve`.
-//
-// Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
-// reports a warning.
-TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
-inline Tensor lu_solve(const Tensor &self, const Tensor &LU_data, const Tensor &LU_pivots) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_lu_solve(self.get(), LU_data.get(), LU_pivots.get(), out.put()));
-  return out.take();
-}
-
-TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
-inline void lu_solve_out(const Tensor &out, const Tensor &self, const Tensor &LU_data, const Tensor &LU_pivots) {
-  detail::check(::tensor_lu_solve_out(self.get(), LU_data.get(), LU_pivots.get(), out.get()));
-}
 
 // Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
 // `upper`, for A (..., n, n) and `self` (..., n, k). Batches are broadcast.
@@ -9361,44 +9207,6 @@ namespace nn {
 inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_interpolate(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias, out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Resizes `self`. Equivalent to `interpolate`.
-//
-// Deprecated: use interpolate. The first call reports a warning.
-namespace nn {
-TENSOR_DEPRECATED("use interpolate")
-inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_upsample(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.upsample: mode", mode), detail::get(align_corners), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Resizes `self` by nearest-neighbor interpolation. Equivalent to `interpolate` with the mode
-// "nearest".
-//
-// Deprecated: use interpolate. The first call reports a warning.
-namespace nn {
-TENSOR_DEPRECATED("use interpolate")
-inline Tensor upsample_nearest(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_upsample_nearest(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), out.put()));
-  return out.take();
-}
-}  // namespace nn
-
-// Resizes images by bilinear interpolation. Equivalent to `interpolate` with the mode "bilinear"
-// and `align_corners`.
-//
-// Deprecated: use interpolate. The first call reports a warning.
-namespace nn {
-TENSOR_DEPRECATED("use interpolate")
-inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_upsample_bilinear(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -15410,12 +15218,6 @@ inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Scala
 template <>
 inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Scalar &value) const { return tensor::scatter_(self(), dim, index, value); }
 template <>
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Tensor &src, const Text &reduce) const { return tensor::scatter(self(), dim, index, src, reduce); }
-template <>
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Tensor &src, const Text &reduce) const { return tensor::scatter_(self(), dim, index, src, reduce); }
-template <>
 inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Scalar &value, const Text &reduce) const { return tensor::scatter(self(), dim, index, value, reduce); }
 template <>
 inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Scalar &value, const Text &reduce) const { return tensor::scatter_(self(), dim, index, value, reduce); }
@@ -15490,16 +15292,7 @@ inline Tensor Methods<Tensor>::matrix_power(Int n) const { return tensor::matrix
 template <>
 inline Tensor Methods<Tensor>::matrix_exp() const { return tensor::matrix_exp(self()); }
 template <>
-TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
-inline Tensor Methods<Tensor>::cholesky(Bool upper) const { return tensor::cholesky(self(), upper); }
-template <>
-TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
-inline LuResult Methods<Tensor>::lu(Bool pivot) const { return tensor::lu(self(), pivot); }
-template <>
 inline GeqrfResult Methods<Tensor>::geqrf() const { return tensor::geqrf(self()); }
-template <>
-TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
-inline QrResult Methods<Tensor>::qr(Bool some) const { return tensor::qr(self(), some); }
 template <>
 inline Tensor Methods<Tensor>::orgqr(const Tensor &tau) const { return tensor::orgqr(self(), tau); }
 template <>
@@ -15514,12 +15307,6 @@ template <>
 inline Tensor Methods<Tensor>::pinverse(Real rcond) const { return tensor::pinverse(self(), rcond); }
 template <>
 inline Tensor Methods<Tensor>::inverse() const { return tensor::inverse(self()); }
-template <>
-TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
-inline TriangularSolveResult Methods<Tensor>::triangular_solve(const Tensor &A, Bool upper, Bool transpose, Bool unitriangular) const { return tensor::triangular_solve(self(), A, upper, transpose, unitriangular); }
-template <>
-TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
-inline Tensor Methods<Tensor>::lu_solve(const Tensor &LU_data, const Tensor &LU_pivots) const { return tensor::lu_solve(self(), LU_data, LU_pivots); }
 template <>
 inline Tensor Methods<Tensor>::cholesky_solve(const Tensor &L, Bool upper) const { return tensor::cholesky_solve(self(), L, upper); }
 template <>
@@ -16219,8 +16006,6 @@ inline Tensor operator>=(const Tensor &self, const Operand &other) { return ge(s
 inline Tensor operator>=(const Operand &self, const Tensor &other) { return ge(self.tensor(), other); }
 inline Tensor operator-(const Tensor &self) { return neg(self); }
 inline Tensor operator~(const Tensor &self) { return bitwise_not(self); }
-
-#pragma GCC diagnostic pop
 
 }  // namespace tensor
 

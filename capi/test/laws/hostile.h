@@ -4,7 +4,6 @@
 #ifndef LIBTENSOR_TEST_HOSTILE_H
 #define LIBTENSOR_TEST_HOSTILE_H
 
-#define TENSOR_NO_DEPRECATED  // every function is called
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>

@@ -44,7 +44,15 @@ type cForm struct {
 	scalar bool   // the last operand is a number
 }
 
-// listForms lists the C functions of an operator.
+// listFunctions lists the functions that the header declares. It declares none for deprecated operators, which are for programs in Python.
+func listFunctions(o *schema.Operator) []cForm {
+	if o.Deprecated != "" {
+		return nil
+	}
+	return listForms(o)
+}
+
+// listForms lists the forms of an operator.
 func listForms(o *schema.Operator) []cForm {
 	var out []cForm
 	operands := o.Operands()
@@ -210,24 +218,16 @@ func headerDeclarations(ops []*schema.Operator) string {
 				first = false
 			}
 			b.WriteString("\n")
-			for i, f := range listForms(o) {
+			for i, f := range listFunctions(o) {
 				text := f.variantLine()
 				if i == 0 {
 					text = spelling.writeDoc(o, false) + "\n" + strings.Join([]string{dtypeSentences(o, false, cArgName), listDefaults(o.Args, cDefault), f.freeingSentence()}, " ")
 				}
-				b.WriteString(formatComment("// ", text) + deprecationMark(o, "\n") + "TENSOR_API " + f.cSignature() + ";\n")
+				b.WriteString(formatComment("// ", text) + "TENSOR_API " + f.cSignature() + ";\n")
 			}
 		}
 	}
 	return b.String()
-}
-
-// deprecationMark returns the mark of a deprecated operator.
-func deprecationMark(o *schema.Operator, end string) string {
-	if o.Deprecated == "" {
-		return ""
-	}
-	return fmt.Sprintf("TENSOR_DEPRECATED(%q)%s", o.Deprecated, end)
 }
 
 // cValue returns the initializer of argument i in the array that an operator runs on.
@@ -333,7 +333,7 @@ func generateC(out *output, ops []*schema.Operator) error {
 		var b strings.Builder
 		for _, o := range ops {
 			if o.Category == category {
-				for _, f := range listForms(o) {
+				for _, f := range listFunctions(o) {
 					b.WriteString(f.cDefinition())
 				}
 			}

@@ -60,7 +60,7 @@ func generateCases(out *output, ops []*schema.Operator) error {
 		for _, r := range o.Returns {
 			t.Returns = append(t.Returns, r.Type.String())
 		}
-		for _, f := range listForms(o) {
+		for _, f := range listFunctions(o) {
 			types := []string{}
 			for i, a := range o.Args {
 				kind := a.Type

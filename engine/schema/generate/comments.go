@@ -120,7 +120,7 @@ func keepName(name string) string { return name }
 func cSpelling(ops []*schema.Operator) spelling {
 	s := spelling{operators: map[string]string{}, argument: cArgName, word: keepName}
 	for _, o := range ops {
-		if list := listForms(o); len(list) > 0 && s.operators[o.Name] == "" {
+		if list := listFunctions(o); len(list) > 0 && s.operators[o.Name] == "" {
 			s.operators[o.Name] = list[0].cName()
 		}
 	}

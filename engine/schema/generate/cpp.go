@@ -297,7 +297,7 @@ func (f *cppFunction) callC(scalar bool) string {
 
 func (f *cppFunction) cppDefinition() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%sinline %s %s(%s) {\n", deprecationMark(f.op, "\n"), f.returnType(), f.name, f.declaredParams(0, true))
+	fmt.Fprintf(&b, "inline %s %s(%s) {\n", f.returnType(), f.name, f.declaredParams(0, true))
 	var taken []string
 	if f.mode == "function" {
 		for _, r := range f.op.Returns {
@@ -335,8 +335,8 @@ func (f *cppFunction) methodText() (declared, defined string) {
 	for _, p := range f.params[1:] {
 		args = append(args, p.name)
 	}
-	declared = fmt.Sprintf("  %s%s %s(%s) const;\n", deprecationMark(f.op, "\n  "), f.returnType(), f.name, f.declaredParams(1, true))
-	defined = fmt.Sprintf("template <>\n%sinline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", deprecationMark(f.op, "\n"), f.returnType(), f.name, f.declaredParams(1, false), f.name,
+	declared = fmt.Sprintf("  %s %s(%s) const;\n", f.returnType(), f.name, f.declaredParams(1, true))
+	defined = fmt.Sprintf("template <>\ninline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", f.returnType(), f.name, f.declaredParams(1, false), f.name,
 		strings.Join(append([]string{"self()"}, args...), ", "))
 	return declared, defined
 }
@@ -375,7 +375,7 @@ func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
 	byName := map[string][]*cppFunction{}
 	for _, o := range ops {
 		for _, mode := range []string{"function", "inplace", "out"} {
-			if slices.ContainsFunc(listForms(o), func(f cForm) bool { return f.mode == mode }) {
+			if slices.ContainsFunc(listFunctions(o), func(f cForm) bool { return f.mode == mode }) {
 				f := newCppFunction(o, mode)
 				all = append(all, f)
 				byName[o.Name] = append(byName[o.Name], f)
@@ -421,10 +421,8 @@ func generateCpp(out *output, ops []*schema.Operator) {
 	out.write("include/tensor/gen_methods.hpp", guard("GEN_METHODS", "#include \"handle.hpp\"\n",
 		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs.String()+"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
 			declared.String()+"\n private:\n  const Tensor &self() const { return static_cast<const Tensor &>(*this); }\n};\n"))
-	// Deprecated operators call the deprecated C function, without a warning of the compiler.
-	const quiet, loud = "#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n\n", "\n#pragma GCC diagnostic pop\n"
 	out.write("include/tensor/gen_operators.hpp", guard("GEN_OPERATORS", "#include \"class.hpp\"\n",
-		quiet+results.String()+defined.String()+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
+		results.String()+defined.String()+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
 			methods.String()+
-			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+cppOperatorsOf(ops)+loud))
+			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+cppOperatorsOf(ops)))
 }

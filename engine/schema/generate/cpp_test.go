@@ -29,7 +29,7 @@ func TestCppCallsEveryFormOnce(t *testing.T) {
 		calls[found[1]]++
 	}
 	for _, o := range ops {
-		for _, f := range listForms(o) {
+		for _, f := range listFunctions(o) {
 			assert.Equal(t, 1, calls[f.cName()], f.cName())
 		}
 	}

@@ -31,9 +31,6 @@ func TestEveryDeclarationHasACommentAboveIt(t *testing.T) {
 		}
 		count++
 		above := header[i-1]
-		if strings.HasPrefix(above, "TENSOR_DEPRECATED(") {
-			above = header[i-2]
-		}
 		assert.Regexp(t, `^// \S`, above, "line %d: %s", i+1, line)
 	}
 	assert.Greater(t, count, 1800)
@@ -41,7 +38,7 @@ func TestEveryDeclarationHasACommentAboveIt(t *testing.T) {
 
 func TestCommentsOfTheHeaderFitALine(t *testing.T) {
 	for i, line := range lines(t, "include/tensor.h") {
-		if !declaration.MatchString(line) && !strings.HasPrefix(line, "TENSOR_DEPRECATED(") {
+		if !declaration.MatchString(line) {
 			assert.LessOrEqual(t, len([]rune(line)), commentWidth, "line %d: %s", i+1, line)
 		}
 	}

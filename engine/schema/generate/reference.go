@@ -151,7 +151,7 @@ func breakSignature(line string) string {
 
 func cForms(o *schema.Operator) string {
 	var b strings.Builder
-	for _, f := range listForms(o) {
+	for _, f := range listFunctions(o) {
 		b.WriteString(breakSignature(f.cSignature() + ";"))
 	}
 	return b.String()
