@@ -208,7 +208,8 @@ bindings/node/node_modules/.package-lock.json: bindings/node/package-lock.json
 	@echo "installing the Node packages"
 	@cd bindings/node && npm ci --silent --no-audit --no-fund
 
-generate: ## Write all generated files from the operator schemas and the kernel sources
+generate: ## Write all generated files from the schemas of operators and dtypes and the kernel sources
+	@go run ./engine/schema/dtypes/generate
 	@go run ./engine/schema/generate
 
 fits: $(VENV)/ready ## Compute the coefficients of special functions again, engine/kernel/src/gen_fits.h and gen_bins.h (installs mpmath; minutes)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "foreign.h"
+#include "gen_exchange.h"
 #include "handle.h"
 
 typedef struct schema {
@@ -32,10 +33,7 @@ typedef struct stream {
 } stream;
 
 // Formats by dtype; Arrow has none for bfloat16 and complex numbers.
-static const char *const formats[] = {
-    [TENSOR_BOOL] = "b",    [TENSOR_UINT8] = "C",  [TENSOR_INT8] = "c",    [TENSOR_INT16] = "s",
-    [TENSOR_INT32] = "i",   [TENSOR_INT64] = "l",  [TENSOR_FLOAT16] = "e", [TENSOR_FLOAT32] = "f",
-    [TENSOR_FLOAT64] = "g", [TENSOR_UINT16] = "S", [TENSOR_UINT32] = "I",  [TENSOR_UINT64] = "L"};
+static const char *const formats[] = LT_ARROW_FORMATS;
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static tensor_status refuse(tensor_status status, const char *message) {

@@ -3,22 +3,10 @@
 #include <stdlib.h>
 
 #include "foreign.h"
+#include "gen_exchange.h"
 #include "handle.h"
 
 enum { CPU_DEVICE = 1, CUDA_DEVICE = 2, CUDA_HOST_DEVICE = 3, MAJOR = 1, MINOR = 1, MAX_DIMS = 64 };
-enum {
-  INT_CODE = 0,
-  UINT_CODE = 1,
-  FLOAT_CODE = 2,
-  BFLOAT_CODE = 4,
-  COMPLEX_CODE = 5,
-  BOOL_CODE = 6,
-  FLOAT8_E4M3FN_CODE = 10,
-  FLOAT8_E4M3FNUZ_CODE = 11,
-  FLOAT8_E5M2_CODE = 12,
-  FLOAT8_E5M2FNUZ_CODE = 13,
-  FLOAT8_E8M0FNU_CODE = 14
-};
 static const uint64_t READ_ONLY = 1, COPIED = 2;
 
 typedef struct {
@@ -52,29 +40,7 @@ typedef struct versioned {
 // By dtype; without bits where DLPack has no type.
 static const struct {
   uint8_t code, bits;
-} codes[] = {
-    [TENSOR_BOOL] = {BOOL_CODE, 8},
-    [TENSOR_UINT8] = {UINT_CODE, 8},
-    [TENSOR_INT8] = {INT_CODE, 8},
-    [TENSOR_INT16] = {INT_CODE, 16},
-    [TENSOR_INT32] = {INT_CODE, 32},
-    [TENSOR_INT64] = {INT_CODE, 64},
-    [TENSOR_FLOAT16] = {FLOAT_CODE, 16},
-    [TENSOR_BFLOAT16] = {BFLOAT_CODE, 16},
-    [TENSOR_FLOAT32] = {FLOAT_CODE, 32},
-    [TENSOR_FLOAT64] = {FLOAT_CODE, 64},
-    [TENSOR_COMPLEX64] = {COMPLEX_CODE, 64},
-    [TENSOR_COMPLEX128] = {COMPLEX_CODE, 128},
-    [TENSOR_COMPLEX32] = {COMPLEX_CODE, 32},
-    [TENSOR_UINT16] = {UINT_CODE, 16},
-    [TENSOR_UINT32] = {UINT_CODE, 32},
-    [TENSOR_UINT64] = {UINT_CODE, 64},
-    [TENSOR_FLOAT8_E4M3FN] = {FLOAT8_E4M3FN_CODE, 8},
-    [TENSOR_FLOAT8_E5M2] = {FLOAT8_E5M2_CODE, 8},
-    [TENSOR_FLOAT8_E4M3FNUZ] = {FLOAT8_E4M3FNUZ_CODE, 8},
-    [TENSOR_FLOAT8_E5M2FNUZ] = {FLOAT8_E5M2FNUZ_CODE, 8},
-    [TENSOR_FLOAT8_E8M0FNU] = {FLOAT8_E8M0FNU_CODE, 8},
-};
+} codes[] = LT_DLPACK_TYPES;
 enum { CODES = sizeof codes / sizeof *codes };
 
 static tensor_status refuse(tensor_status status, const char *message) {

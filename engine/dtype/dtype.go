@@ -9,55 +9,14 @@ import (
 // DType is the type of a tensor's elements. The numbers are those of tensor_dtype in tensor.h and never change.
 type DType int8
 
-// The element types. Complex32 and BComplex32 are pairs of 16-bit floats: they exist because promotion names them.
-const (
-	None       DType = -1
-	Bool       DType = 0
-	Uint8      DType = 1
-	Int8       DType = 2
-	Int16      DType = 3
-	Int32      DType = 4
-	Int64      DType = 5
-	Float16    DType = 6
-	BFloat16   DType = 7
-	Float32    DType = 8
-	Float64    DType = 9
-	Complex64  DType = 10
-	Complex128 DType = 11
-	Complex32  DType = 12
-	BComplex32 DType = 13
-
-	Uint16 DType = 19
-	Uint32 DType = 20
-	Uint64 DType = 21
-
-	Count = 17 // of plain tensors with kernels
-)
-
-// The eight-bit floats, of tensors that are created, converted, moved and compared, and not computed with. Their formats are in float8.go.
-const (
-	Float8E4M3FN   DType = 22
-	Float8E5M2     DType = 23
-	Float8E4M3FNUZ DType = 24
-	Float8E5M2FNUZ DType = 25
-	Float8E8M0FNU  DType = 26
-)
-
-// The dtypes of quantized tensors, which have integers and a quantizer. Those with several elements per byte are supported for storages only.
-const (
-	QUint8   DType = 14
-	QInt8    DType = 15
-	QInt32   DType = 16
-	QUint4x2 DType = 17 // two elements a byte
-	QUint2x4 DType = 18 // four
-)
+// Count is the number of dtypes of plain tensors with kernels. Among them are pairs of 16-bit floats, since promotion names
+// them. The others are the eight-bit floats, of tensors that are created, converted, moved and compared, and not computed with
+// (float8.go), and the dtypes of quantized tensors, which have integers and a quantizer; of those with several elements per
+// byte there are storages only.
+const Count = 17
 
 // Unpromoted is the dtype that an eight-bit float and another dtype promote to: no tensor has it.
-const (
-	Unpromoted DType = 27
-
-	named = 28
-)
+const Unpromoted DType = named
 
 // Category orders dtypes for promotion: a higher category always wins over a lower one.
 type Category uint8
@@ -76,49 +35,22 @@ var All = [Count]DType{Bool, Uint8, Int8, Int16, Int32, Int64, Uint16, Uint32, U
 
 // The properties of a dtype. The numbers of dtypes are names: their order has no meaning.
 type facts struct {
-	name     string
-	size     int64
-	category Category
-	signed   bool
-	real     DType  // of the parts of a complex dtype, or the dtype itself
-	complex  DType  // whose parts have this dtype, or None
-	wide     DType  // in which kernels work on it
-	scalar   string // PyTorch's ScalarType
-}
-
-var table = [named]facts{
-	Bool:           {"bool", 1, Boolean, false, Bool, None, Bool, "Bool"},
-	Uint8:          {"uint8", 1, Integral, false, Uint8, None, Uint8, "Byte"},
-	Int8:           {"int8", 1, Integral, true, Int8, None, Int8, "Char"},
-	Int16:          {"int16", 2, Integral, true, Int16, None, Int16, "Short"},
-	Int32:          {"int32", 4, Integral, true, Int32, None, Int32, "Int"},
-	Int64:          {"int64", 8, Integral, true, Int64, None, Int64, "Long"},
-	Uint16:         {"uint16", 2, Integral, false, Uint16, None, Uint16, "UInt16"},
-	Uint32:         {"uint32", 4, Integral, false, Uint32, None, Uint32, "UInt32"},
-	Uint64:         {"uint64", 8, Integral, false, Uint64, None, Uint64, "UInt64"},
-	Float16:        {"float16", 2, Floating, true, Float16, Complex32, Float32, "Half"},
-	BFloat16:       {"bfloat16", 2, Floating, true, BFloat16, BComplex32, Float32, "BFloat16"},
-	Float32:        {"float32", 4, Floating, true, Float32, Complex64, Float32, "Float"},
-	Float64:        {"float64", 8, Floating, true, Float64, Complex128, Float64, "Double"},
-	Complex64:      {"complex64", 8, Complex, true, Float32, Complex64, Complex64, "ComplexFloat"},
-	Complex128:     {"complex128", 16, Complex, true, Float64, Complex128, Complex128, "ComplexDouble"},
-	Complex32:      {"complex32", 4, Complex, true, Float16, Complex32, Complex64, "ComplexHalf"},
-	BComplex32:     {"bcomplex32", 4, Complex, true, BFloat16, BComplex32, Complex64, "ComplexBFloat16"},
-	QUint8:         {"quint8", 1, Integral, false, QUint8, None, QUint8, "QUInt8"},
-	QInt8:          {"qint8", 1, Integral, true, QInt8, None, QInt8, "QInt8"},
-	QInt32:         {"qint32", 4, Integral, true, QInt32, None, QInt32, "QInt32"},
-	QUint4x2:       {"quint4x2", 1, Integral, false, QUint4x2, None, QUint4x2, "QUInt4x2"},
-	QUint2x4:       {"quint2x4", 1, Integral, false, QUint2x4, None, QUint2x4, "QUInt2x4"},
-	Float8E4M3FN:   {"float8_e4m3fn", 1, Floating, true, Float8E4M3FN, None, Float8E4M3FN, "Float8_e4m3fn"},
-	Float8E5M2:     {"float8_e5m2", 1, Floating, true, Float8E5M2, None, Float8E5M2, "Float8_e5m2"},
-	Float8E4M3FNUZ: {"float8_e4m3fnuz", 1, Floating, true, Float8E4M3FNUZ, None, Float8E4M3FNUZ, "Float8_e4m3fnuz"},
-	Float8E5M2FNUZ: {"float8_e5m2fnuz", 1, Floating, true, Float8E5M2FNUZ, None, Float8E5M2FNUZ, "Float8_e5m2fnuz"},
-	Float8E8M0FNU:  {"float8_e8m0fnu", 1, Floating, false, Float8E8M0FNU, None, Float8E8M0FNU, "Float8_e8m0fnu"},
-	Unpromoted:     {"none", 1, Floating, true, Unpromoted, None, Unpromoted, "Undefined"},
+	name                    string
+	size                    int64
+	category                Category
+	signed                  bool
+	real                    DType  // of the parts of a complex dtype, or the dtype itself
+	complex                 DType  // whose parts have this dtype, or None
+	compute                 DType  // in which kernels compute
+	scalar                  string // PyTorch's ScalarType
+	storage                 bool   // PyTorch's files have a storage class of it
+	epsilon, smallestNormal float64
+	numpy, safetensors      string // names in the formats, or ""
+	exported                int64  // number in exported programs, or 0
 }
 
 // rows are the indices of dtypes in tables with one row for each of All; the other dtypes share the row after these.
-var rows = func() (r [named]uint8) {
+var rows = func() (r [named + 1]uint8) {
 	for d := range r {
 		r[d] = Count
 	}
@@ -163,7 +95,7 @@ func (d DType) Valid() bool { return d >= 0 && d < named && rows[d] < Count }
 
 // String returns the dtype's name, such as "float32".
 func (d DType) String() string {
-	if d < 0 || d >= named {
+	if d < 0 || d > named {
 		return "none"
 	}
 	return table[d].name
@@ -171,10 +103,43 @@ func (d DType) String() string {
 
 // ScalarType is PyTorch's name of the dtype in errors and types, such as "Float".
 func (d DType) ScalarType() string {
-	if d < 0 || d >= named {
+	if d < 0 || d > named {
 		return "Undefined"
 	}
 	return table[d].scalar
+}
+
+// StorageClass returns the name of PyTorch's class of storages of the dtype, such as "FloatStorage"; "" for dtypes of untyped storages.
+func (d DType) StorageClass() string {
+	if d == None || !table[d].storage {
+		return ""
+	}
+	return table[d].scalar + "Storage"
+}
+
+// NumPyType returns NumPy's type string without the byte order, such as "f4"; "" for dtypes that NumPy does not have.
+func (d DType) NumPyType() string { return table[d].numpy }
+
+// SafetensorsName returns the name of the dtype in the safetensors format, such as "F32"; "" for dtypes that the format does not have.
+func (d DType) SafetensorsName() string { return table[d].safetensors }
+
+// OfExported returns the dtype of a number in PyTorch's exported programs.
+func OfExported(number int64) (DType, bool) {
+	for d := range table {
+		if number > 0 && table[d].exported == number {
+			return DType(d), true
+		}
+	}
+	return None, false
+}
+
+// Named returns all dtypes, in the order of their numbers.
+func Named() []DType {
+	all := make([]DType, named)
+	for i := range all {
+		all[i] = DType(i)
+	}
+	return all
 }
 
 // Stored returns the dtype of the integers that a quantized type keeps, and d itself otherwise.
@@ -263,7 +228,7 @@ func (d DType) Compute() DType {
 	if d == None {
 		return None
 	}
-	return table[d].wide
+	return table[d].compute
 }
 
 // Parse finds a dtype by its name or one of PyTorch's aliases ("float", "half", "long", ...).
@@ -289,31 +254,7 @@ var byName = func() map[string]DType {
 }()
 
 // SmallestNormal returns the smallest positive normal number of a floating dtype, or of the parts of a complex one.
-func (d DType) SmallestNormal() float64 {
-	if d.IsFloat8() {
-		return d.float8().smallestNormal()
-	}
-	switch d.ToReal() {
-	case Float64:
-		return 0x1p-1022
-	case Float16:
-		return 0x1p-14
-	}
-	return 0x1p-126
-}
+func (d DType) SmallestNormal() float64 { return table[d.ToReal()].smallestNormal }
 
 // Epsilon returns the distance from 1 to the next larger number of a floating dtype, or of the parts of a complex one.
-func (d DType) Epsilon() float64 {
-	if d.IsFloat8() {
-		return d.float8().epsilon()
-	}
-	switch d.ToReal() {
-	case Float64:
-		return 0x1p-52
-	case Float16:
-		return 0x1p-10
-	case BFloat16:
-		return 0x1p-7
-	}
-	return 0x1p-23
-}
+func (d DType) Epsilon() float64 { return table[d.ToReal()].epsilon }

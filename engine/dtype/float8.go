@@ -33,8 +33,6 @@ func (d DType) float8() *Float8Format { return &float8Formats[d-Float8E4M3FN] }
 // Float8 returns the format of an eight-bit float.
 func (d DType) Float8() Float8Format { return *d.float8() }
 
-func (f *Float8Format) epsilon() float64 { return math.Ldexp(1, -int(f.Fraction)) }
-
 func (f *Float8Format) smallestNormal() float64 {
 	return math.Ldexp(1, 1-int(f.Bias)-int(f.Powers))
 }

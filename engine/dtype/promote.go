@@ -3,9 +3,9 @@ package dtype
 // Promote returns the smallest dtype that holds every value of a and b (PyTorch's promote_types), Unpromoted of an eight-bit float and another dtype.
 func Promote(a, b DType) DType { return lattice[a][b] }
 
-var lattice = func() (t [named][named]DType) {
-	for a := DType(0); a < named; a++ {
-		for b := DType(0); b < named; b++ {
+var lattice = func() (t [named + 1][named + 1]DType) {
+	for a := DType(0); a <= named; a++ {
+		for b := DType(0); b <= named; b++ {
 			t[a][b] = joinDTypes(a, b)
 		}
 	}

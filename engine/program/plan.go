@@ -40,14 +40,6 @@ var numberOperators = map[string]struct{ code, operands int }{
 	"aten._assert_async.msg": {C.LT_SYM_ASSERT_TENSOR, 2},
 }
 
-// dtypes are those of the numbers in the file.
-var dtypes = map[int64]dtype.DType{
-	1: dtype.Uint8, 2: dtype.Int8, 3: dtype.Int16, 4: dtype.Int32, 5: dtype.Int64, 6: dtype.Float16, 7: dtype.Float32, 8: dtype.Float64,
-	9: dtype.Complex32, 10: dtype.Complex64, 11: dtype.Complex128, 12: dtype.Bool, 13: dtype.BFloat16, 28: dtype.Uint16,
-	29: dtype.Float8E4M3FN, 30: dtype.Float8E5M2, 31: dtype.Float8E4M3FNUZ, 32: dtype.Float8E5M2FNUZ, 33: dtype.Float8E8M0FNU,
-	34: dtype.Uint32, 35: dtype.Uint64,
-}
-
 var formats = map[int64]shape.MemoryFormat{1: shape.Contiguous, 2: shape.ChannelsLast, 3: shape.ChannelsLast3d, 4: shape.Preserve}
 
 // fileLayouts are those of the numbers in the file.
@@ -194,7 +186,7 @@ func (p *planner) appendArg(s scope, a *arg, st *step) {
 }
 
 func (p *planner) lookupDType(n int64) dtype.DType {
-	d, ok := dtypes[n]
+	d, ok := dtype.OfExported(n)
 	if !ok {
 		p.setError("the dtype %d is unknown", n)
 	}

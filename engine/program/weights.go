@@ -159,7 +159,7 @@ func (l *loader) readWeights(m *model) (w *weights, err error) {
 }
 
 func (l *loader) newTensor(in *spec, m *meta, s *storage.Storage) (*tensor.Tensor, error) {
-	d, ok := dtypes[m.dtype]
+	d, ok := dtype.OfExported(m.dtype)
 	layout := fileLayouts[m.layout]
 	if !ok || layout != tensor.Strided || m.layout == 0 {
 		return nil, status.NotImplementedf("%s: %s %.100q has dtype %d and layout %d, which are not supported", l.op, in.kind, in.target, m.dtype, m.layout)

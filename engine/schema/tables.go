@@ -11,7 +11,7 @@ import (
 
 // The names that the C header and the packages have too, in the order of their numbers.
 var (
-	DTypes        = enumValues[dtype.DType]()
+	DTypes        = dtype.Named()
 	Devices       = enumNames[device.Type]()
 	Layouts       = []string{"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
 	MemoryFormats = enumNames[shape.MemoryFormat]()
@@ -22,18 +22,10 @@ type enumeration interface {
 	fmt.Stringer
 }
 
-// enumValues returns the values from 0 to the last that has a name.
-func enumValues[T enumeration]() []T {
-	var all []T
-	for v := T(0); v.String() != T(-1).String(); v++ {
-		all = append(all, v)
-	}
-	return all
-}
-
+// enumNames returns the names of the values from 0 to the last that has one.
 func enumNames[T enumeration]() []string {
 	var names []string
-	for _, v := range enumValues[T]() {
+	for v := T(0); v.String() != T(-1).String(); v++ {
 		names = append(names, strings.TrimPrefix(v.String(), "torch."))
 	}
 	return names

@@ -62,17 +62,9 @@ var (
 	builtinBytearray = pickle.Global{Module: "__builtin__", Name: "bytearray"}
 )
 
-// storageClasses are the typed storages in PyTorch's older files. Other dtypes have untyped storages.
-var storageClasses = map[dtype.DType]string{
-	dtype.Bool: "BoolStorage", dtype.Uint8: "ByteStorage", dtype.Int8: "CharStorage", dtype.Int16: "ShortStorage", dtype.Int32: "IntStorage",
-	dtype.Int64: "LongStorage", dtype.Float16: "HalfStorage", dtype.BFloat16: "BFloat16Storage", dtype.Float32: "FloatStorage",
-	dtype.Float64: "DoubleStorage", dtype.Complex64: "ComplexFloatStorage", dtype.Complex128: "ComplexDoubleStorage",
-	dtype.QUint8: "QUInt8Storage", dtype.QInt8: "QInt8Storage", dtype.QInt32: "QInt32Storage",
-}
-
 // storageClass returns the name of a storage class, without a dtype the untyped one's.
 func storageClass(d dtype.DType) pickle.Global {
-	if name, ok := storageClasses[d]; ok {
+	if name := d.StorageClass(); name != "" {
 		return pickle.Global{Module: "torch", Name: name}
 	}
 	return untypedStorage
@@ -81,7 +73,11 @@ func storageClass(d dtype.DType) pickle.Global {
 // classDTypes are the dtypes of the storage classes, None for the untyped one.
 var classDTypes = func() map[pickle.Global]dtype.DType {
 	m := map[pickle.Global]dtype.DType{untypedStorage: dtype.None}
-	for d, name := range storageClasses {
+	for _, d := range dtype.Named() {
+		name := d.StorageClass()
+		if name == "" {
+			continue
+		}
 		m[pickle.Global{Module: "torch", Name: name}] = d
 		m[pickle.Global{Module: "torch.cuda", Name: name}] = d
 	}

@@ -132,7 +132,7 @@ func (s *saver) addStorage(i int, t *tensor.Tensor) error {
 		s.storages[t.Storage()] = k
 		s.order = append(s.order, k)
 	}
-	if _, typed := storageClasses[t.DType()]; !typed || t.DType() != k.dtype {
+	if t.DType().StorageClass() == "" || t.DType() != k.dtype {
 		k.dtype = dtype.None
 	}
 	if t.Numel() > 0 {

@@ -3,6 +3,7 @@
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
 const { getHeapStatistics } = require('node:v8');
 const native = require('./native.js');
+const dtypes = require('./gen_dtypes.js');
 const { indexed, listed, ownNumber } = require('./classes.js');
 const memory = require('./memory.js');
 const { indices, tensor } = require('./create.js');
@@ -10,19 +11,6 @@ const { elements, withForm } = require('./elements.js');
 const { define, isDtype, kindOf, read, renamed, typeError } = require('./options.js');
 
 const { Tensor } = native;
-
-// Floats of 8 and 16 bits are widened by the library.
-const wide = {
-  float16: 'float32',
-  bfloat16: 'float32',
-  complex32: 'complex64',
-  bcomplex32: 'complex64',
-  float8_e4m3fn: 'float32',
-  float8_e5m2: 'float32',
-  float8_e4m3fnuz: 'float32',
-  float8_e5m2fnuz: 'float32',
-  float8_e8m0fnu: 'float32',
-};
 
 // Arrays longer than this are filled from empty: V8 makes tables of longer ones that have holes.
 const MOST_HOLES = 2 ** 25;
@@ -177,7 +165,8 @@ const methods = {
     const { shape, dtype } = this;
     checkRoom(shape, dtype);
     if (this.isQuantized()) return withForm(this, this.dequantize(), (t) => t.toArray());
-    if (wide[dtype]) return withForm(this, this.to({ dtype: wide[dtype] }), (t) => t.toArray());
+    const { wide } = dtypes[dtype]; // the library widens floats of 8 and 16 bits
+    if (wide) return withForm(this, this.to({ dtype: wide }), (t) => t.toArray());
     const readRow = (rows[dtype] ?? plainRow)(elements(this, false));
     if (shape.length === 0) return readRow(0, 1)[0];
     const last = shape.length - 1;

@@ -25,10 +25,6 @@ const dtypeOf = {
   Float64Array: 'float64',
 };
 
-// Dtypes whose elements are the bits, or the parts, of another typed array's.
-const float8 = ['float8_e4m3fn', 'float8_e5m2', 'float8_e4m3fnuz', 'float8_e5m2fnuz', 'float8_e8m0fnu'];
-const carried = ['bool', 'float16', 'bfloat16', 'complex32', 'complex64', 'complex128', ...float8];
-
 // A number that counts as float although it may have no fraction.
 function float(value) {
   if (typeof value !== 'number') throw typeError(`float: the value must be a number, not ${kindOf(value)}`);
@@ -51,7 +47,7 @@ const sizesArray = (sizes) => BigInt64Array.from(sizes, BigInt);
 // The dtype of a typed array's elements if the user requests dtype: its own, or the one with the same bits.
 function storedDtype(array, dtype) {
   const name = memory.nameOf(array);
-  if (carried.includes(dtype) && views[dtype].name === name) return dtype;
+  if (views[dtype]?.name === name) return dtype; // also of the bits, or the parts
   const own = dtypeOf[name];
   if (own === undefined) throw typeError(`tensor: a ${name} has no corresponding dtype; pass option dtype, or another typed array`);
   return own;

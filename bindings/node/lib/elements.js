@@ -2,34 +2,12 @@
 
 // A tensor as plain values and back: the form that comparisons, structuredClone and postMessage use, and that lt.tensor reads.
 const native = require('./native.js');
+const dtypes = require('./gen_dtypes.js');
 const memory = require('./memory.js');
 const { inNameOf, isDtype, typeError } = require('./options.js');
 
 // The typed arrays that show the elements of each dtype.
-const views = {
-  bool: Uint8Array,
-  uint8: Uint8Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  uint16: Uint16Array,
-  uint32: Uint32Array,
-  uint64: BigUint64Array,
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  complex32: Uint16Array,
-  bcomplex32: Uint16Array,
-  complex64: Float32Array,
-  complex128: Float64Array,
-  float8_e4m3fn: Uint8Array,
-  float8_e5m2: Uint8Array,
-  float8_e4m3fnuz: Uint8Array,
-  float8_e5m2fnuz: Uint8Array,
-  float8_e8m0fnu: Uint8Array,
-};
+const views = Object.fromEntries(Object.entries(dtypes).map(([name, { array }]) => [name, array]));
 
 // Calls fn with t in the requested form, and disposes that form if it is another tensor.
 function withForm(t, form, fn) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
+	"github.com/libtensor/libtensor/engine/schema/dtypes"
 )
 
 const (
@@ -92,6 +93,10 @@ func generateAll(out *output) error {
 	}
 	out.write("engine/ops/gen_operators_test.go", goOperators(all))
 	ops := schema.Public(all)
+	rows, err := dtypes.Load("engine")
+	if err != nil {
+		return err
+	}
 	if err := generateC(out, ops); err != nil {
 		return err
 	}
@@ -99,10 +104,10 @@ func generateAll(out *output) error {
 	if err := generatePython(out, ops); err != nil {
 		return err
 	}
-	if err := generateNode(out, ops); err != nil {
+	if err := generateNode(out, ops, rows); err != nil {
 		return err
 	}
-	generateNames(out)
+	generateNames(out, rows)
 	generateDTypes(out, ops)
 	if err := generateReference(out, ops); err != nil {
 		return err

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/schema"
+	"github.com/libtensor/libtensor/engine/schema/dtypes"
 )
 
 // quoteNames puts each name between quotes.
@@ -58,36 +60,75 @@ func headerEnums() map[string]string {
 
 // cNames returns a header with the names behind the enumerations, for initializers.
 func cNames() string {
-	var dtypes []string
+	var names []string
 	for _, d := range schema.DTypes {
-		dtypes = append(dtypes, fmt.Sprintf("{%q, %d}", d.String(), d.Size()))
+		names = append(names, fmt.Sprintf("{%q, %d}", d.String(), d.Size()))
 	}
 	text := cBanner + "// Names by number, and how many they are; dtypes have the bytes of an element too.\n"
 	for _, t := range []struct {
 		name  string
 		items []string
-	}{{"DTYPES", dtypes}, {"DEVICES", quoteNames(`"`, schema.Devices)}, {"LAYOUTS", quoteNames(`"`, schema.Layouts)}, {"FORMATS", quoteNames(`"`, schema.MemoryFormats)}} {
+	}{{"DTYPES", names}, {"DEVICES", quoteNames(`"`, schema.Devices)}, {"LAYOUTS", quoteNames(`"`, schema.Layouts)}, {"FORMATS", quoteNames(`"`, schema.MemoryFormats)}} {
 		text += fmt.Sprintf("#define LT_%s_BY_NUMBER {%s}\nenum { LT_%[1]s = %[3]d };\n", t.name, strings.Join(t.items, ", "), len(t.items))
 	}
 	return text
 }
 
-// pythonNames returns the module of the same names; dtypes have the bytes of an element and a letter for their kind.
-func pythonNames() string {
-	text := pythonBanner + "# Names by number. Dtypes: name, bytes of an element, kind (bool, unsigned, int, float, complex, quantized).\nDTYPES = (\n"
-	var real []string
-	for _, d := range schema.DTypes {
-		kind := map[dtype.Category]string{dtype.Boolean: "b", dtype.Integral: "i", dtype.Floating: "f", dtype.Complex: "c"}[d.Category()]
-		switch {
-		case d.IsQuantized():
-			kind = "q"
-		case !d.IsSigned() && kind == "i":
-			kind = "u"
+// cExchange returns a header with the dtypes of formats in which C programs exchange arrays.
+func cExchange(rows []dtypes.DType) string {
+	var codes, formats []string
+	for _, d := range rows {
+		code, format := "{0, 0}", "NULL"
+		if d.DLPack != nil {
+			code = fmt.Sprintf("{%d, %d}", *d.DLPack, 8*d.Size)
 		}
-		text += fmt.Sprintf("    (%q, %d, %q),\n", d.String(), d.Size(), kind)
-		real = append(real, fmt.Sprint(int(d.ToReal())))
+		if d.Arrow != "" {
+			format = strconv.Quote(d.Arrow)
+		}
+		codes, formats = append(codes, code), append(formats, format)
 	}
-	text += fmt.Sprintf(")\n# The dtypes of the real parts.\nREAL = (%s)\n", strings.Join(real, ", "))
+	const comment = "// By dtype: the type codes and bits of DLPack, 0 bits where it has no type, and the formats of Arrow's C data interface, or NULL.\n"
+	return cBanner + comment + fmt.Sprintf("#define LT_DLPACK_TYPES {%s}\n#define LT_ARROW_FORMATS {%s}\n", strings.Join(codes, ", "), strings.Join(formats, ", "))
+}
+
+// kindLetters are the letters of kinds of dtypes that NumPy uses, and "q" of quantized ones.
+var kindLetters = map[string]string{"bool": "b", "unsigned": "u", "int": "i", "float": "f", "complex": "c", "quantized": "q"}
+
+// formatLimits returns the limits of a float between brackets, and none without limits.
+func formatLimits(d dtypes.DType, open, end, none string) string {
+	var items []string
+	for i, value := range d.Values() {
+		text := strconv.FormatFloat(value, 'g', -1, 64)
+		if i < 3 && open == "(" && !strings.ContainsAny(text, ".e") {
+			text += ".0" // a float in Python
+		}
+		items = append(items, text)
+	}
+	if items == nil {
+		return none
+	}
+	return open + strings.Join(items, ", ") + end
+}
+
+// pythonNames returns the module of the same names, and of the properties of dtypes.
+func pythonNames(rows []dtypes.DType) string {
+	word := func(text string) string {
+		if text == "" {
+			return "None"
+		}
+		return strconv.Quote(text)
+	}
+	text := pythonBanner + `# Names by number. Dtypes: name, bytes of an element, kind (bool, unsigned, int, float, complex, quantized), whether it is signed,
+# the number of the dtype of its real parts, PyTorch's ScalarType, NumPy's type string, number in exported programs (0: none), and
+# eps, smallest normal, largest value and decimal digits of floats.
+DTYPES = (
+`
+	for i, d := range rows {
+		signed := map[bool]string{true: "True", false: "False"}[d.IsSigned()]
+		text += fmt.Sprintf("    (%q, %d, %q, %s, %d, ", d.Name, d.Size, kindLetters[d.Kind], signed, int(schema.DTypes[i].ToReal()))
+		text += fmt.Sprintf("%q, %s, %d, %s),\n", d.ScalarType, word(d.NumPy), d.Exported, formatLimits(d, "(", ")", "None"))
+	}
+	text += ")\n"
 	for _, t := range []struct {
 		name  string
 		items []string
@@ -95,6 +136,63 @@ func pythonNames() string {
 		text += fmt.Sprintf("%s = (%s)\n", t.name, strings.Join(quoteNames(`"`, t.items), ", "))
 	}
 	return text
+}
+
+// nodeTable returns a module with the properties of dtypes.
+func nodeTable(rows []dtypes.DType) string {
+	text := cBanner + `'use strict';
+
+// The dtypes by name. array: the typed array of the elements, their bits or their parts; kind: bool, unsigned, int, float, complex
+// or quantized; part: the dtype of the parts of a complex dtype; wide: the dtype that has a typed array of numbers, of floats of 8
+// and 16 bits; limits: eps, smallest normal, largest value and decimal digits.
+module.exports = {
+`
+	for _, d := range rows {
+		text += fmt.Sprintf("  %s: { kind: '%s', signed: %t", d.Name, d.Kind, d.IsSigned())
+		if d.Array != "" {
+			text += ", array: " + d.Array
+		}
+		if d.Real != "" {
+			text += ", part: '" + d.Real + "'"
+		}
+		if wide := nodeWide(d); wide != "" {
+			text += ", wide: '" + wide + "'"
+		}
+		text += formatLimits(d, ", limits: [", "]", "") + " },\n"
+	}
+	return text + "};\n"
+}
+
+// nodeWide returns the dtype to which Node widens elements to read them as numbers: floats of 8 and 16 bits, and complex numbers of such.
+func nodeWide(d dtypes.DType) string {
+	switch {
+	case d.Kind == "float" && d.Size < 4:
+		return "float32"
+	case d.Kind == "complex" && d.Size < 8:
+		return "complex64"
+	}
+	return ""
+}
+
+// nodeElements returns the declarations of the typed arrays and JavaScript's types of elements by dtype.
+func nodeElements(rows []dtypes.DType) (arrays, items string) {
+	for _, d := range rows {
+		if d.Array == "" || d.Name == dtype.BComplex32.String() {
+			continue
+		}
+		item := "number"
+		switch {
+		case d.Kind == "bool":
+			item = "boolean"
+		case d.Kind == "complex":
+			item = "Complex"
+		case d.Size == 8 && d.Kind != "float":
+			item = "Int"
+		}
+		arrays += fmt.Sprintf("  %s: %s;\n", d.Name, d.Array)
+		items += fmt.Sprintf("  %s: %s;\n", d.Name, item)
+	}
+	return strings.TrimSuffix(arrays, "\n"), strings.TrimSuffix(items, "\n")
 }
 
 // nodeDTypes returns the names of the dtypes in the Node package, which lacks pairs of bfloat16.
@@ -116,19 +214,23 @@ func nodeConstantsModule() string {
 }
 
 // nodeConstantTypes returns the declarations of the constants and of their types.
-func nodeConstantTypes() map[string]string {
+func nodeConstantTypes(rows []dtypes.DType) map[string]string {
 	union := func(names []string) string { return strings.Join(quoteNames("'", names), " | ") }
 	text := ""
 	for _, name := range nodeConstants() {
 		text += fmt.Sprintf("export const %s: '%s';\n", schema.Camel(name, false), name)
 	}
-	return map[string]string{"DTypes": union(nodeDTypes()), "Layouts": union(schema.Layouts), "Formats": union(schema.MemoryFormats), "Constants": strings.TrimSuffix(text, "\n")}
+	arrays, items := nodeElements(rows)
+	return map[string]string{"DTypes": union(nodeDTypes()), "Layouts": union(schema.Layouts), "Formats": union(schema.MemoryFormats), "Arrays": arrays, "Items": items,
+		"Constants": strings.TrimSuffix(text, "\n")}
 }
 
 // generateNames writes the tables of names of every language.
-func generateNames(out *output) {
+func generateNames(out *output, rows []dtypes.DType) {
 	out.write("capi/gen_names.h", cNames())
+	out.write("capi/gen_exchange.h", cExchange(rows))
 	out.write("bindings/node/src/gen_names.h", cNames())
-	out.write(pythonDir+"_base/gen_names.py", pythonNames())
+	out.write(pythonDir+"_base/gen_names.py", pythonNames(rows))
 	out.write("bindings/node/lib/gen_constants.js", nodeConstantsModule())
+	out.write("bindings/node/lib/gen_dtypes.js", nodeTable(rows))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
+	"github.com/libtensor/libtensor/engine/schema/dtypes"
 )
 
 // nodeEntry is a name in JavaScript and the overloads behind it.
@@ -140,11 +141,11 @@ func nodePlaces(entries []*nodeEntry) string {
 }
 
 // generateNode writes the addon's tables, the ES module's exports and the type declarations.
-func generateNode(out *output, ops []*schema.Operator) error {
+func generateNode(out *output, ops []*schema.Operator, rows []dtypes.DType) error {
 	entries := nodeEntries(ops)
 	out.write("bindings/node/lib/gen_places.js", nodePlaces(entries))
 	out.write("bindings/node/gen_index.mjs", nodeModule(entries))
-	declarations, err := nodeDeclarations(entries)
+	declarations, err := nodeDeclarations(entries, rows)
 	out.write("bindings/node/gen_index.d.ts", declarations)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"text/template"
 
 	"github.com/libtensor/libtensor/engine/schema"
+	"github.com/libtensor/libtensor/engine/schema/dtypes"
 )
 
 // nodeExports are the values that bindings/node writes by hand, other than operators.
@@ -273,7 +274,7 @@ func (n *tsNamespace) formatNamespace(indent string) string {
 }
 
 // nodeDeclarations returns the text of gen_index.d.ts.
-func nodeDeclarations(entries []*nodeEntry) (string, error) {
+func nodeDeclarations(entries []*nodeEntry, rows []dtypes.DType) (string, error) {
 	var functions tsNamespace
 	methods := map[string]*strings.Builder{"": {}, "Storage": {}, "Generator": {}}
 	var renamed []string
@@ -328,7 +329,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, map[string]any{"Banner": cBanner, "Names": nodeConstantTypes(), "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
+	err = t.Execute(&b, map[string]any{"Banner": cBanner, "Names": nodeConstantTypes(rows), "Functions": text, "Methods": methods[""].String(), "StorageMethods": methods["Storage"].String(),
 		"GeneratorMethods": methods["Generator"].String()})
 	return b.String(), err
 }

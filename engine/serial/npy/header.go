@@ -16,12 +16,6 @@ const magic = "\x93NUMPY"
 // align is NumPy's alignment of the elements.
 const align = 64
 
-// descr are NumPy's names of the dtypes, without the byte order.
-var descr = map[dtype.DType]string{
-	dtype.Bool: "b1", dtype.Uint8: "u1", dtype.Int8: "i1", dtype.Int16: "i2", dtype.Int32: "i4", dtype.Int64: "i8", dtype.Float16: "f2", dtype.Float32: "f4",
-	dtype.Float64: "f8", dtype.Complex64: "c8", dtype.Complex128: "c16", dtype.Uint16: "u2", dtype.Uint32: "u4", dtype.Uint64: "u8",
-}
-
 // maxHeader is the most bytes that a header may have: NumPy's own have some hundred, records with many fields some thousand.
 const maxHeader = 1 << 20
 
@@ -36,8 +30,8 @@ type header struct {
 
 // encodeHeader returns a header of version 1.0, or of 2.0 for a great many dimensions.
 func encodeHeader(op string, d dtype.DType, shape []int64) ([]byte, error) {
-	name, ok := descr[d]
-	if !ok {
+	name := d.NumPyType()
+	if name == "" {
 		return nil, status.Typef("%s: the tensor has dtype %v, which NumPy does not have; convert it first", op, d)
 	}
 	order := "<"
@@ -192,8 +186,8 @@ func (p *parser) parseValue(key string, h *header) (err error) {
 // parseDType reads a name such as "<f4".
 func (p *parser) parseDType(name string) (d dtype.DType, swapped bool, err error) {
 	order, rest := name[:min(len(name), 1)], name[min(len(name), 1):]
-	for d, known := range descr {
-		if rest == known && (order == "<" || order == ">" || (order == "|" || order == "=") && d.Size() == 1) {
+	for _, d := range dtype.Named() {
+		if rest == d.NumPyType() && rest != "" && (order == "<" || order == ">" || (order == "|" || order == "=") && d.Size() == 1) {
 			return d, order == ">" && d.Size() > 1, nil
 		}
 	}

@@ -35,14 +35,25 @@ type kind struct {
 	dtype dtype.DType // None where libtensor has none
 }
 
-// kinds are in descending order of element size, in which writers store tensors, so that each is aligned.
-var kinds = []kind{
-	{"BOOL", 8, dtype.Bool}, {"F4", 4, dtype.None}, {"F6_E2M3", 6, dtype.None}, {"F6_E3M2", 6, dtype.None}, {"U8", 8, dtype.Uint8}, {"I8", 8, dtype.Int8},
-	{"F8_E5M2", 8, dtype.Float8E5M2}, {"F8_E4M3", 8, dtype.Float8E4M3FN}, {"F8_E8M0", 8, dtype.Float8E8M0FNU}, {"F8_E4M3FNUZ", 8, dtype.Float8E4M3FNUZ}, {"F8_E5M2FNUZ", 8, dtype.Float8E5M2FNUZ},
-	{"I16", 16, dtype.Int16}, {"U16", 16, dtype.Uint16}, {"F16", 16, dtype.Float16}, {"BF16", 16, dtype.BFloat16},
-	{"I32", 32, dtype.Int32}, {"U32", 32, dtype.Uint32}, {"F32", 32, dtype.Float32}, {"C64", 64, dtype.Complex64}, {"F64", 64, dtype.Float64},
-	{"I64", 64, dtype.Int64}, {"U64", 64, dtype.Uint64},
-}
+// kinds are in the order of the format's specification, the smallest elements first. Writers store tensors in the reverse order, so that each
+// is aligned.
+var kinds = func() []kind {
+	list := []kind{
+		{name: "BOOL", bits: 8}, {name: "F4", bits: 4}, {name: "F6_E2M3", bits: 6}, {name: "F6_E3M2", bits: 6}, {name: "U8", bits: 8}, {name: "I8", bits: 8},
+		{name: "F8_E5M2", bits: 8}, {name: "F8_E4M3", bits: 8}, {name: "F8_E8M0", bits: 8}, {name: "F8_E4M3FNUZ", bits: 8}, {name: "F8_E5M2FNUZ", bits: 8},
+		{name: "I16", bits: 16}, {name: "U16", bits: 16}, {name: "F16", bits: 16}, {name: "BF16", bits: 16}, {name: "I32", bits: 32}, {name: "U32", bits: 32},
+		{name: "F32", bits: 32}, {name: "C64", bits: 64}, {name: "F64", bits: 64}, {name: "I64", bits: 64}, {name: "U64", bits: 64},
+	}
+	for i := range list {
+		list[i].dtype = dtype.None
+		for _, d := range dtype.Named() {
+			if d.SafetensorsName() == list[i].name {
+				list[i].dtype = d
+			}
+		}
+	}
+	return list
+}()
 
 // findKind returns the index of a dtype in kinds, or -1.
 func findKind(d dtype.DType) int {

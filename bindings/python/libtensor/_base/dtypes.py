@@ -13,9 +13,9 @@ ABBREVIATIONS = {"bool": "b8", "bfloat": "bf", "bcomplex": "bc", "float": "f", "
 class dtype:
     """The type of the elements of a tensor, such as torch.float32."""
 
-    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits", "letter")
+    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "bits", "letter")
 
-    def __init__(self, code, name, itemsize, kind, numpy_name=None):
+    def __init__(self, code, name, itemsize, kind, is_signed=True):
         self.code = code
         self.name = name
         self.itemsize = itemsize
@@ -23,8 +23,7 @@ class dtype:
         self.letter = kind  # as NumPy's dtypes have it
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
-        self.is_signed = kind in "fic" or name.startswith("qi")
-        self.numpy_name = numpy_name or name
+        self.is_signed = is_signed
 
     @property
     def dtype(self):
@@ -141,17 +140,20 @@ class memory_format(Named):
     __slots__ = ()
 
 
-DTYPES = tuple(dtype(code, *row) for code, row in enumerate(gen_names.DTYPES))
+ROWS = gen_names.DTYPES
+DTYPES = tuple(dtype(code, *row[:4]) for code, row in enumerate(ROWS))
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32 = DTYPES[:14]
-QUANTIZED = DTYPES[14:19]
-uint16, uint32, uint64 = DTYPES[19:22]
-FLOAT8 = DTYPES[22:]
-float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu = FLOAT8
-float8_e8m0fnu.is_signed = False
-quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
-INTEGERS = frozenset((uint8, int8, int16, int32, int64, uint16, uint32, uint64))
-OF_NUMPY = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128)
-REAL = {d: DTYPES[code] for d, code in zip(DTYPES, gen_names.REAL, strict=True) if d.is_complex}
+quint8, qint8, qint32, quint4x2, quint2x4, uint16, uint32, uint64 = DTYPES[14:22]
+float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu = DTYPES[22:]
+QUANTIZED = tuple(d for d in DTYPES if d.letter == "q")
+FLOAT8 = tuple(d for d in DTYPES if d.is_floating_point and d.itemsize == 1)
+INTEGERS = frozenset(d for d in DTYPES if d.letter in "iu")
+REAL = {d: DTYPES[row[4]] for d, row in zip(DTYPES, ROWS, strict=True) if d.is_complex}
+SCALAR_TYPES = {row[5]: d for d, row in zip(DTYPES, ROWS, strict=True)}
+TYPESTRS = {d: ("|" if d.itemsize == 1 else "<") + row[6] for d, row in zip(DTYPES, ROWS, strict=True) if row[6]}
+OF_NUMPY = tuple(TYPESTRS)
+EXPORTED = {row[7]: d for d, row in zip(DTYPES, ROWS, strict=True) if row[7]}
+LIMITS = {d: row[8] for d, row in zip(DTYPES, ROWS, strict=True) if row[8]}  # eps, smallest normal, largest value, decimal digits
 PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
@@ -204,21 +206,6 @@ def named(name):
     return NAMES[name]
 
 
-# eps, smallest normal, largest value, decimal digits: the IEEE 754 formats, bfloat16, and the eight-bit formats of OCP and their variants
-# without negative zero.
-FLOATS = {
-    float16: (2.0**-10, 2.0**-14, 65504.0, 3),
-    bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 2),
-    float32: (2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127, 6),
-    float64: (2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023, 15),
-    float8_e4m3fn: (2.0**-3, 2.0**-6, 448.0, 0),
-    float8_e5m2: (2.0**-2, 2.0**-14, 57344.0, 0),
-    float8_e4m3fnuz: (2.0**-3, 2.0**-7, 240.0, 0),
-    float8_e5m2fnuz: (2.0**-2, 2.0**-15, 57344.0, 0),
-    float8_e8m0fnu: (1.0, 2.0**-127, 2.0**127, 0),
-}
-
-
 def default():
     """Returns the default dtype of floating-point numbers."""
     cell = Cell()
@@ -237,7 +224,7 @@ class finfo:
         if type is float4_e2m1fn_x2:
             raise NotImplementedError("\"epsilon\" not implemented for 'Float4_e2m1fn_x2'")
         self._dtype = type.to_real()
-        self.eps, self.tiny, self.max, digits = FLOATS[self._dtype]
+        self.eps, self.tiny, self.max, digits = LIMITS[self._dtype]
         self.smallest_normal = self.tiny
         self.min = -self.max if type.is_signed else self.tiny
         self.bits = self._dtype.bits

@@ -4,7 +4,6 @@ _str = str
 
 class dtype:
     code: int
-    numpy_name: _str
     letter: _str
     kind: Any  # if show_kind() added it
     name: _str

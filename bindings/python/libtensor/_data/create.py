@@ -187,22 +187,11 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 
 # The legacy constructors torch.FloatTensor, torch.LongTensor and others.
 LEGACY = {
-    "Double": _dtypes.float64,
-    "Float": _dtypes.float32,
-    "Half": _dtypes.float16,
-    "BFloat16": _dtypes.bfloat16,
-    "Long": _dtypes.int64,
-    "Int": _dtypes.int32,
-    "Short": _dtypes.int16,
-    "Char": _dtypes.int8,
-    "Byte": _dtypes.uint8,
-    "Bool": _dtypes.bool_,
-    "ComplexDouble": _dtypes.complex128,
-    "ComplexFloat": _dtypes.complex64,
+    name: _dtypes.SCALAR_TYPES[name]
+    for name in ("Double", "Float", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexDouble", "ComplexFloat")
 }
 # Dtypes whose legacy name exists as a string only.
-NAMED = {"ComplexHalf": _dtypes.complex32, "UInt16": _dtypes.uint16, "UInt32": _dtypes.uint32, "UInt64": _dtypes.uint64}
-NAMED |= {d.name.capitalize(): d for d in _dtypes.FLOAT8}
+NAMED = {name: d for name, d in _dtypes.SCALAR_TYPES.items() if name not in LEGACY and d not in _dtypes.QUANTIZED and d is not _dtypes.bcomplex32}
 
 
 def legacy(wanted, args, device=None):

@@ -18,22 +18,7 @@ TYPE_CHECKING = False  # as in typing, whose import takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
-TYPES = {
-    _dtypes.bool_: "|b1",
-    _dtypes.uint8: "|u1",
-    _dtypes.int8: "|i1",
-    _dtypes.int16: "<i2",
-    _dtypes.int32: "<i4",
-    _dtypes.int64: "<i8",
-    _dtypes.float16: "<f2",
-    _dtypes.float32: "<f4",
-    _dtypes.float64: "<f8",
-    _dtypes.complex64: "<c8",
-    _dtypes.complex128: "<c16",
-    _dtypes.uint16: "<u2",
-    _dtypes.uint32: "<u4",
-    _dtypes.uint64: "<u8",
-}
+TYPES = _dtypes.TYPESTRS
 FROM_TYPESTR = {text: dtype for dtype, text in TYPES.items()}
 KINDS = (
     {"?": "b"} | dict.fromkeys("bhilqn", "i") | dict.fromkeys("BHILQN", "u") | dict.fromkeys(("e", "f", "d"), "f") | dict.fromkeys(("Zf", "Zd"), "c")

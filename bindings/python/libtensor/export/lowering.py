@@ -12,6 +12,7 @@ from .. import device as make_device
 from .. import preserve_format as torch_preserve_format
 from .. import strided as torch_strided
 from .._base.device import device as _device
+from .._base.dtypes import EXPORTED
 from .._core.tensor import Tensor
 from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph import Graph
@@ -20,7 +21,7 @@ from ..library.core_table import TABLE
 from ..nn import Module
 from .signature import FORMATS
 from .trace import Recording, Sizes, unify
-from .writer import CODES, is_number, write_call, write_meta, write_size
+from .writer import is_number, write_call, write_meta, write_size
 
 __all__ = ["Lowering", "Table", "find_operator", "list_names", "replace_names"]
 
@@ -72,15 +73,6 @@ def find_operator(target: str) -> Any:
         return getattr(getattr(getattr(ops, parts[2]), parts[3]), parts[4])
     except AttributeError:
         return None
-
-
-DTYPES = {code: name for name, code in CODES.items()}
-
-
-def dtype_of(code: int) -> Any:
-    from .. import _C
-
-    return getattr(_C._VariableFunctions, DTYPES[code])
 
 
 # -------------------------------------------------------------------------------------------------------------------- symbols
@@ -280,7 +272,7 @@ class Lowering:
             if name in graph["tensor_values"]:
                 meta = graph["tensor_values"][name]
                 sizes, strides = ([size_in(x, of) for x in meta[k]] for k in ("sizes", "strides"))
-                values[name] = empty_strided(sizes, strides, dtype=dtype_of(meta["dtype"]), device="meta")
+                values[name] = empty_strided(sizes, strides, dtype=EXPORTED[meta["dtype"]], device="meta")
                 tracer.track(values[name], placeholder)
             else:
                 values[name] = self._number(graph, name, of)
@@ -364,7 +356,7 @@ def read_argument(arg: dict[str, Any], values: dict[str, Any]) -> Any:
     if kind == "as_none":
         return None
     if kind == "as_scalar_type":
-        return dtype_of(value)
+        return EXPORTED[value]
     if kind == "as_memory_format":
         from .. import channels_last, channels_last_3d, contiguous_format
 

@@ -6,6 +6,8 @@ import dataclasses
 import enum
 from typing import Any
 
+from .._base.dtypes import EXPORTED
+
 __all__ = ["ExportGraphSignature", "InputKind", "InputSpec", "OutputKind", "OutputSpec"]
 
 
@@ -170,10 +172,6 @@ class Name(str):
     __repr__ = str.__str__
 
 
-DTYPES = {1: "u8", 2: "i8", 3: "i16", 4: "i32", 5: "i64", 6: "f16", 7: "f32", 8: "f64", 9: "c32", 10: "c64", 11: "c128", 12: "b8", 13: "bf16"}
-DTYPES |= {28: "u16", 29: "f8e4m3fn", 30: "f8e5m2", 31: "f8e4m3fnuz", 32: "f8e5m2fnuz", 33: "f8e8m0fnu", 34: "u32", 35: "u64"}
-NAMES = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64", 9: "complex32", 10: "complex64"}
-NAMES |= {11: "complex128", 12: "bool", 13: "bfloat16", 28: "uint16", 34: "uint32", 35: "uint64"}
 FORMATS = {1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"}
 
 
@@ -193,7 +191,7 @@ def value_of(arg: dict[str, Any]) -> Any:
     if kind in ("as_sym_int", "as_sym_float", "as_sym_bool", "as_optional_tensor"):
         return value_of(value)
     if kind == "as_scalar_type":
-        return Name(f"torch.{NAMES.get(value, value)}")
+        return Name(repr(EXPORTED[value]) if value in EXPORTED else f"torch.{value}")
     if kind == "as_memory_format":
         return Name(f"torch.{FORMATS.get(value, value)}")
     if kind == "as_layout":
@@ -219,7 +217,8 @@ def show_type(graph: dict[str, Any], name: str) -> str:
     meta = graph["tensor_values"].get(name)
     if meta is None:
         return "Sym" if name in graph["sym_int_values"] else "object"
-    return f'"{DTYPES.get(meta["dtype"], meta["dtype"])}[{", ".join(map(show_size, meta["sizes"]))}]"'
+    dtype = EXPORTED[meta["dtype"]].abbr if meta["dtype"] in EXPORTED else meta["dtype"]
+    return f'"{dtype}[{", ".join(map(show_size, meta["sizes"]))}]"'
 
 
 def show_lines(graph: dict[str, Any], indent: str, name: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import empty, frombuffer, uint8
 from .._base.device import device as _device
+from .._base.dtypes import EXPORTED
 from .._base.dtypes import dtype as _dtype
 from .._base.dtypes import layout as _layout
 from .._base.dtypes import memory_format as _memory_format
@@ -22,12 +23,12 @@ from ..library.operators import OpOverload
 from ..library.schemas import Schema
 from ..utils import _pytree as pytree
 from .dims import Symbol
-from .signature import FORMATS, NAMES
+from .signature import FORMATS
 from .trace import Recording, Sizes
 
 __all__ = ["schema_of", "write_archive", "write_model", "write_samples"]
 
-CODES = {name: code for code, name in NAMES.items()} | {"float8_e4m3fn": 29, "float8_e5m2": 30}
+CODES = {dtype.name: code for code, dtype in EXPORTED.items()}
 VERSION = {"major": 8, "minor": 20}
 STRIDED = 7
 
