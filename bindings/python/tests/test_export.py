@@ -221,6 +221,23 @@ def test_tied_weights_are_stored_once():
     assert again.state_dict["1.weight"].abs().sum() == 0
 
 
+def test_a_module_under_two_names_keeps_its_weights():
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shared = nn.Linear(2, 2, bias=False)
+            self.body = nn.Sequential(self.shared)
+
+        def forward(self, x):
+            return self.body(x)
+
+    program = export(Module(), (torch.ones(1, 2),))
+    run = program.module()
+    run.load_state_dict({name: torch.ones(2, 2) for name in run.state_dict()})
+    assert [run(torch.ones(1, 2)).tolist() for _ in range(2)] == [[[2, 2]]] * 2
+    assert program.run_decompositions().graph_signature.parameters_to_mutate == {}
+
+
 def test_a_program_writes_to_its_buffers_as_the_module_does():
     module = nn.BatchNorm1d(2).train()
     program, x = export(module, (torch.ones(3, 2),)), torch.tensor([[1.0, 2.0], [3.0, 6.0]])

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ... import Tensor, is_autocast_enabled
+from ... import Tensor, empty, is_autocast_enabled
 from ..._base import overrides
 from ..._inert import refuse
 from ...nn import Module, Parameter
@@ -125,8 +125,12 @@ ProxyTorchDispatchMode = OperatorTracer
 
 
 def _to_meta(value: Tensor) -> Tensor:
+    """Returns a tensor on the device meta with the same strides and storage offset, which decide whether a view exists."""
     try:
-        return value.detach().to("meta")
+        value = value.detach()
+        reach = sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True)) + 1 if value.numel() else 0
+        memory = empty(value.storage_offset() + reach, dtype=value.dtype, device="meta")
+        return memory.as_strided(value.shape, value.stride(), value.storage_offset())
     except (NotImplementedError, RuntimeError):
         return value.detach()
 

@@ -72,10 +72,9 @@ def _reparametrize_module(
             members[key] = value
         yield
     finally:
-        for (members, key, name, _), tensor in zip(places, before, strict=True):
-            # A buffer that the call assigned is the caller's.
-            if name in parameters_and_buffers and key in members:
-                parameters_and_buffers[name] = members[key]
+        # A buffer that the call assigned is the caller's. A shared module has several names, so all are read before one is restored.
+        parameters_and_buffers |= {name: members[key] for members, key, name, _ in places if name in parameters_and_buffers and key in members}
+        for (members, key, _, _), tensor in zip(places, before, strict=True):
             if tensor is _ABSENT:
                 members.pop(key, None)
             else:
