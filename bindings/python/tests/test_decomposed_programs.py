@@ -1,7 +1,7 @@
 """run_decompositions() on whole programs: views, writes and state have the effects of the function, with the default and with an empty table."""
 
+import copy
 import io
-import json
 
 import pytest
 
@@ -65,3 +65,76 @@ def test_views_of_other_shapes_are_copies_where_strides_require_it(view, shape, 
     function = lambda x: SHAPES[shape](VIEWS[view](x)) * 2  # noqa: E731
     x = torch.arange(16.0).reshape(4, 4)
     check_program(reload(export(function, (x,)).run_decompositions(TABLES[table])), function, x)
+
+
+def with_statistics(normalize):
+    def function(x):
+        statistics = torch.ones(2, x.size(1))
+        return normalize(x, statistics[0], statistics[1]), statistics * 1
+
+    return function
+
+
+def then(value, *writes):
+    """Returns a copy of a value after writes to it."""
+    return value * 1
+
+
+def write_both(x):
+    turned = x.t()
+    return then(turned, turned.mul_(2), x.sub_(3))
+
+
+def write_bits(x):
+    made = x + 0
+    return then(made, made.view(torch.int32)[1:].add_(1 << 20), made.view(torch.int32).bitwise_or_(0))
+
+
+def write_parts(parts):
+    return lambda x: [part.add_(i + 1) for i, part in enumerate(parts(x))]
+
+
+WRITES = {
+    "bits": write_bits,
+    "a view and its base": write_both,
+    "transpose in place": lambda x: x.clone().transpose_(0, 1),
+    "shapes in place": lambda x: x.clone().swapaxes_(0, 1).add_(1).unsqueeze_(0).mul_(2).squeeze_(0).t_(),
+    "split": write_parts(lambda x: x.split(2)),
+    "split into sizes": write_parts(lambda x: x.split([1, 3], 1)),
+    "chunk": write_parts(lambda x: x.chunk(2, 1)),
+    "unbind": write_parts(lambda x: x.unbind(1)),
+    "movedim": lambda x: then(x, x.movedim(0, 1).mul_(torch.arange(4.0))),
+    "narrow": lambda x: then(x, x.narrow(1, 1, 2).zero_()),
+    "instance_norm": with_statistics(lambda x, mean, var: F.instance_norm(x[None], mean, var, use_input_stats=True)),
+    "batch_norm": with_statistics(lambda x, mean, var: F.batch_norm(x, mean, var, training=True)),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_are_outputs(name, table):
+    x = torch.arange(16.0).reshape(4, 4).sin()
+    check_program(reload(export(WRITES[name], (x,)).run_decompositions(TABLES[table])), WRITES[name], x)
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "module, written",
+    [
+        (nn.InstanceNorm1d(3, track_running_stats=True), {"running_mean", "running_var"}),
+        (nn.InstanceNorm1d(3, affine=True, track_running_stats=True), {"running_mean", "running_var"}),
+        (nn.InstanceNorm1d(3, affine=True, track_running_stats=True).eval(), set()),
+        (nn.BatchNorm1d(3), {"running_mean", "running_var", "num_batches_tracked"}),
+        (nn.BatchNorm1d(3).eval(), set()),
+    ],
+    ids=str,
+)
+def test_running_statistics_are_outputs(module, written, table):
+    x = torch.arange(30.0).reshape(2, 3, 5).cos()
+    program = reload(export(module, (x,)).run_decompositions(TABLES[table]))
+    assert set(program.graph_signature.buffers_to_mutate.values()) == written
+    run, trained = program.module(), copy.deepcopy(module)
+    for scale in (1, 2):
+        assert torch.allclose(run(x * scale), trained(x * scale), 1e-5, 1e-5)
+    for name, value in trained.named_buffers():
+        assert torch.allclose(program.state_dict[name], value, 1e-5, 1e-6), name

@@ -8,13 +8,18 @@ from typing import Any
 
 from ..library.core_table_nn import TABLE
 from .functionalize import find_written, functionalize
-from .lowering import Lowering, Table, find_operator, list_names, replace_names
+from .lowering import Lowering, Node, Table, find_operator, list_names, replace_names
 
 __all__ = ["CustomDecompTable", "decompose", "default_decompositions"]
 
 INLINED = {"torch.ops.higher_order.wrap_with_set_grad_enabled": 1, "torch.ops.higher_order.wrap_with_autocast": 4}  # where their graph is
 ALIASES = ["contiguous.default", "flatten.using_ints", "ravel.default", "reshape.default", "reshape_as.default", "to.device", "to.dtype"]
 ALIASES += ["to.dtype_layout", "to.other", "type_as.default"]
+# Composite operators whose results are views.
+ALIASES += ["broadcast_to.default", "chunk.default", "expand_as.default", "mT.default", "movedim.int", "movedim.intlist", "narrow.default"]
+ALIASES += ["split.Tensor", "split.sizes", "swapaxes.default", "swapdims.default", "view_as.default"]
+# Normalizations, which write to the running statistics (arguments 3 and 4) in training (argument 5), and whose schemas need not say so.
+NORMALIZATIONS = ["_native_batch_norm_legit.default", "batch_norm.default", "instance_norm.default", "native_batch_norm.default"]
 KEPT = ("_assert", "sym_constrain", "with_effects")  # the beginnings of names of operators that are called for their effects
 
 
@@ -59,10 +64,10 @@ def walk_nodes(graph: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def list_all_names(graph: dict[str, Any]) -> set[str]:
-    """Returns the names of all values of a graph and of the graphs of its control flow."""
+    """Returns the names of all values and nodes of a graph and of the graphs of its control flow."""
     names = set(list_names([graph["inputs"], graph["outputs"]]))
     for node in walk_nodes(graph):
-        names.update(list_names([x["arg"] for x in node["inputs"]]), list_names(node["outputs"]))
+        names.update(list_names([x["arg"] for x in node["inputs"]]), list_names(node["outputs"]), filter(None, [node.get("name")]))
     return names
 
 
@@ -115,16 +120,36 @@ def remove_unused(graph: dict[str, Any]) -> None:
         graph[kind] = {name: value for name, value in graph[kind].items() if name in known}
 
 
+def updates_statistics(node: Node) -> bool:
+    """Returns whether a node is a normalization that writes to running statistics."""
+    if node["target"].removeprefix("torch.ops.aten.") not in NORMALIZATIONS:
+        return False
+    mean, training = (node["inputs"][i]["arg"] for i in (3, 5))
+    return "as_none" not in mean and training.get("as_bool") is True
+
+
+def replace_update(decomposition: Callable[..., Any], given: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Returns a decomposition of a normalization: `given`, and `decomposition` where that leaves an operator whole that writes."""
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        made = NotImplemented if given is None else given(*args, **kwargs)
+        return decomposition(*args, **kwargs) if made is NotImplemented and args[3] is not None and args[5] else made
+
+    return apply
+
+
 def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
     """Returns the JSON of a program after decompositions, the default ones for None."""
     text = copy.deepcopy(text)
     graph, signature = text["graph_module"]["graph"], text["graph_module"]["signature"]
-    has_writes = any(find_written(find_operator(node["target"])) for node in walk_nodes(graph))
+    has_writes = any(updates_statistics(node) or find_written(find_operator(node["target"])) for node in walk_nodes(graph))
     lowering = Lowering(text, default_decompositions() if table is None else dict(table), list_all_names(graph), not has_writes)
     inline(lowering, graph)
     if has_writes:
         # Whether these share memory with their argument depends on its dtype and strides: their decompositions decide.
         lowering.table |= {find_operator(f"torch.ops.aten.{name}"): TABLE[name] for name in ALIASES}
+        normalizations = [(find_operator(f"torch.ops.aten.{name}"), TABLE[name]) for name in NORMALIZATIONS]
+        lowering.table |= {op: replace_update(function, lowering.table.get(op)) for op, function in normalizations}
     lowering.lower(graph)
     users = [spec for union in signature["output_specs"] for spec in union.values()]
     for spec, output in zip(users, graph["outputs"], strict=True):

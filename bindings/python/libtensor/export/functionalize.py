@@ -43,6 +43,8 @@ def write_back(op: AtenOverload, index: int) -> Callable[..., Any]:
         given = {a.name: given.get(a.name, a.default_value) for a in op._schema.arguments[1:]}
         if name in SAME:
             return value
+        if op.op_name == "view" and op.overload == "dtype":
+            return aten.view.dtype(value, parent.dtype)
         if name in RESHAPED:
             return aten.reshape.default(value, list(parent.shape))
         if name in ("permute", "transpose", "t", "mT", "numpy_T"):
@@ -73,16 +75,22 @@ def write_back(op: AtenOverload, index: int) -> Callable[..., Any]:
     return scatter
 
 
-def find_functional(op: AtenOverload) -> Callable[..., Any]:
-    """Returns a function that returns the value that an operator writes to its first argument."""
-    name = op.op_name.rstrip("_")
-    names = [a.name for a in op._schema.arguments]
-    packet = getattr(aten, name, None)
+def find_plain(op: AtenOverload) -> AtenOverload | None:
+    """Returns the overload that returns what an in-place operator writes: the one with the same parameters; None without one."""
+    parameters = [(a.name, a.kind) for a in op._schema.arguments]
+    packet = getattr(aten, op.op_name.rstrip("_"), None)
     overloads = [op.overload, *packet.overloads()] if packet is not None else []
     for found in (getattr(packet, x, None) for x in overloads if not x.endswith("out")):
-        if found is not None and not find_written(found) and [a.name for a in found._schema.arguments][: len(names)] == names:
-            break
-    else:
+        if found is not None and not find_written(found) and [(a.name, a.kind) for a in found._schema.arguments][: len(parameters)] == parameters:
+            plain: AtenOverload = found
+            return plain
+    return None
+
+
+def find_functional(op: AtenOverload) -> Callable[..., Any]:
+    """Returns a function that returns the value that an operator writes to its first argument."""
+    found = find_plain(op)
+    if found is None:
         raise RuntimeError(f"run_decompositions: the program calls {op}, which writes to its argument and has no form that returns a new tensor")
 
     def apply(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -115,14 +123,18 @@ class _Functionalizer:
         if name in self.parents and self.seen.get(name, 0) != writes:
             parent, node, index = self.parents[name]
             whole = self.present(parent)
+            self.seen[name] = writes
+            if node is ALIAS:
+                self.names[name] = whole
+                return whole
             outputs = list(list_names(node["outputs"]))
             fresh = {x: self.lowering.name(x) for x in outputs}
             inputs = replace_names(node["inputs"], {parent: whole})
-            self.made.append({**node, "inputs": inputs, "outputs": replace_names(node["outputs"], fresh), "name": fresh[outputs[0]]})
+            title = fresh[outputs[0]] if len(outputs) == 1 else self.lowering.name(node.get("name") or "view")
+            self.made.append({**node, "inputs": inputs, "outputs": replace_names(node["outputs"], fresh), "name": title})
             for x in outputs:
                 self.graph["tensor_values"][fresh[x]] = copy.deepcopy(self.graph["tensor_values"][x])
             self.names[name] = fresh[outputs[index]]
-            self.seen[name] = writes
         return self.names.get(name, name)
 
     def last(self, name: str) -> str:
@@ -172,8 +184,13 @@ class _Functionalizer:
             if isinstance(op, AtenOverload) and op.op_name in SHAPED:
                 viewed, result = next(list_names(node["inputs"])), next(list_names(node["outputs"]))
                 self.shaped |= {name: result for name, value in self.shaped.items() if value == viewed} | {viewed: result}
-                node["target"] = f"torch.ops.aten.{op.op_name.rstrip('_')}.{op.overload}"
-                op = find_operator(node["target"])
+                op = find_plain(op) or op
+                node["target"] = f"torch.ops.{op}"
+                function = self.lowering.table.get(op)
+                expanded = None if function is None else self.lowering.expand(self.graph, node, function)
+                if expanded is not None and len(expanded[0]) == 1:
+                    node = expanded[0][0]
+                    op = find_operator(node["target"])
             written = find_written(op)
             for x in node["inputs"]:
                 if "as_graph" in x["arg"]:

@@ -22,7 +22,7 @@ decomposition("group_norm")(lambda x, groups, weight=None, bias=None, eps=1e-5, 
 decomposition("rms_norm")(lambda x, shape, weight=None, eps=None: apply_rule("rms_norm", x, shape, weight, eps))
 
 
-@decomposition("native_batch_norm")
+@decomposition("native_batch_norm", "_native_batch_norm_legit")
 def native_batch_norm(x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float) -> Any:
     if mean is None:
         return aten._native_batch_norm_legit.no_stats(x, weight, bias, True, momentum, eps)
@@ -41,9 +41,16 @@ decomposition("batch_norm")(lambda *args, **_: native_batch_norm(*args[:8])[0])
 def instance_norm(
     x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, use_input_stats: bool, momentum: float, eps: float, *_: Any, **__: Any
 ) -> Any:
-    if mean is not None or not use_input_stats:
-        return NotImplemented
     n, c = x.shape[:2]
+    if not use_input_stats:
+        return native_batch_norm(x, weight, bias, mean, var, False, momentum, eps)[0]
+    if mean is not None:  # a batch normalization of N * C channels, whose running statistics are averaged over N
+        each = (None if t is None else aten.repeat.default(t, [n]) for t in (weight, bias, mean, var))
+        joined = aten.reshape.default(x, [1, n * c, *x.shape[2:]])
+        made = aten._native_batch_norm_legit_functional.default(joined, *each, True, momentum, eps)
+        for to, value in ((mean, made[3]), (var, made[4])):
+            aten.copy_.default(to, aten.mean.dim(value.view([n, c]), [0]))
+        return made[0].view(list(x.shape))
     made = aten.group_norm.default(x, c, None, None, eps)
     sizes = [1, c, *[1] * (x.dim() - 2)]
     made = made if weight is None else made * weight.view(sizes)
