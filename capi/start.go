@@ -6,7 +6,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/cpu"
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
@@ -19,7 +19,7 @@ func init() {
 //
 //export lt_unusable
 func lt_unusable(text *C.char, size C.int) {
-	if err := kernel.Unusable(); err != nil {
+	if err := cpu.Unusable(); err != nil {
 		to := unsafe.Slice((*byte)(unsafe.Pointer(text)), size)
 		to[copy(to[:size-1], err.Error())] = 0
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
@@ -24,7 +24,7 @@ type combination struct {
 // that the sources of one position are adjacent and in the order of the index.
 func combine(op string, w backend.Indexed) error {
 	operands := w.Operands[:]
-	dev, err := sharedDevice(op, w.Kernel.Outputs, operands)
+	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
@@ -36,8 +36,8 @@ func combine(op string, w backend.Indexed) error {
 	if c.loop.converts != nothing || isHost(operands[1]) || isHost(operands[2]) {
 		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op, operands[0].DType(), operands[2].DType())
 	}
-	var rows kernel.Loop
-	tensoriter.Arrange(&rows, w.Kernel.Outputs, operands)
+	var rows kernelapi.Loop
+	tensoriter.Arrange(&rows, w.Kernel.Outputs(), operands)
 	if err = c.arrange(op, &rows); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func combine(op string, w backend.Indexed) error {
 }
 
 // arrange divides the dimensions of rows: those with a constant index and a nonzero output stride are columns.
-func (c *combination) arrange(op string, rows *kernel.Loop) error {
+func (c *combination) arrange(op string, rows *kernelapi.Loop) error {
 	l := &c.loop
 	l.numel, c.columns = 1, 1
 	for k := range rows.Operands {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
 const (
@@ -39,7 +39,7 @@ func (l *loop) stored(e kernels.Entry, operands int) dtype.DType {
 
 // contiguous returns the entry for rows of contiguous and constant operands, and sets l to loop over vectors of their elements. ok is false if there
 // is none, or if rows do not consist of whole vectors.
-func (m *machine) contiguous(e kernels.Entry, l *loop, rows *kernel.Loop) (form kernels.Entry, ok bool) {
+func (m *machine) contiguous(e kernels.Entry, l *loop, rows *kernelapi.Loop) (form kernels.Entry, ok bool) {
 	if rows.Ndim > loopDims {
 		return form, false
 	}

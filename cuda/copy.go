@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -124,7 +124,7 @@ func between(op string, to, from *tensor.Tensor) error {
 
 // copy copies on the device.
 func (m *machine) copy(op string, w backend.Copying) error {
-	var rows kernel.Loop
+	var rows kernelapi.Loop
 	if w.Flipped != nil {
 		tensoriter.ArrangeFlipped(&rows, w.To, w.From, w.Flipped)
 	} else {
@@ -155,7 +155,7 @@ func fill(op string, w backend.Filling) (err error) {
 	var l loop
 	l.memory[0] = w.To.DType().Raw()
 	tensor.Put(unsafe.Pointer(&l.params), w.To.DType(), w.Value)
-	var rows kernel.Loop
+	var rows kernelapi.Loop
 	tensoriter.Arrange(&rows, 1, []*tensor.Tensor{w.To})
 	return on(op, w.To.Device(), func(m *machine) error {
 		return m.launch(op, kernels.Wide("fill", w.To.DType().Size()), l.alone(), &rows)

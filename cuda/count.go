@@ -4,7 +4,7 @@ import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -21,7 +21,7 @@ type binning struct {
 	n, dims, place, total int64
 }
 
-var scatterAdd = kernel.Get("scatter_add")
+var scatterAdd = kernelapi.ScatterAdd
 
 // countUp counts integers, or adds up their weights.
 func countUp(op string, w backend.Counting) error {

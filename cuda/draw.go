@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
@@ -145,7 +145,7 @@ func (d *drawing) choose(op string, w backend.Drawing) (entry kernels.Entry, err
 	return entry, status.NotImplementedf("%s is not implemented on cuda, which does not support this distribution; move the tensors to the cpu", op)
 }
 
-var smallest, largest = kernel.Get("amin"), kernel.Get("amax")
+var smallest, largest = kernelapi.Amin, kernelapi.Amax
 
 // probabilities returns an error for a tensor with an element that is not in [0, 1].
 func probabilities(op string, p *tensor.Tensor) error {
@@ -168,7 +168,7 @@ func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool
 	for d := range mask {
 		mask[d] = true
 	}
-	for _, k := range []*kernel.Kernel{smallest, largest} {
+	for _, k := range []kernelapi.Kernel{smallest, largest} {
 		end := reduced(&s, k, p, mask)
 		s.Do(func() error {
 			v, err := backend.Item(op, end)
@@ -182,7 +182,7 @@ func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool
 }
 
 // reduced returns the result of a reduction kernel over the dimensions of t in mask, in the dtype of t.
-func reduced(s *owner.Scope, k *kernel.Kernel, t *tensor.Tensor, mask []bool) *tensor.Tensor {
+func reduced(s *owner.Scope, k kernelapi.Kernel, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	var sizes []int64
 	for d, n := range t.Sizes() {
 		if !mask[d] {

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -67,8 +67,8 @@ func (l *loop) alone() arguments { return arguments{l, unsafe.Pointer(l), unsafe
 
 // elementwise runs a kernel over operands of a device, which numbers of the host may join.
 func elementwise(op string, w backend.Elementwise) error {
-	operands := w.Operands[:len(w.Kernel.Operands)]
-	dev, err := sharedDevice(op, w.Kernel.Outputs, operands)
+	operands := w.Operands[:len(w.Kernel.Operands())]
+	dev, err := sharedDevice(op, w.Kernel.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
@@ -80,12 +80,14 @@ func elementwise(op string, w backend.Elementwise) error {
 		return err
 	}
 	return on(op, dev, func(m *machine) error {
-		return m.walk(op, entry(w.Kernel, w.Compute), l.alone(), w.Kernel.Outputs, operands)
+		return m.walk(op, entry(w.Kernel, w.Compute), l.alone(), w.Kernel.Outputs(), operands)
 	})
 }
 
 // entry returns the form of a kernel for a dtype.
-func entry(k *kernel.Kernel, compute dtype.DType) kernels.Entry { return kernels.Of(k.Name, compute) }
+func entry(k kernelapi.Kernel, compute dtype.DType) kernels.Entry {
+	return kernels.Of(k.Name(), compute)
+}
 
 // converts returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are moved and
 // filled only.
@@ -99,9 +101,9 @@ func converts(op string, dtypes ...dtype.DType) error {
 }
 
 // prepare sets the dtypes of operands, and the numbers of the host among them.
-func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
+func (l *loop) prepare(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	for i, t := range operands {
-		l.memory[i], l.compute[i] = t.DType(), tensoriter.OperandDType(k.Operands[i], compute)
+		l.memory[i], l.compute[i] = t.DType(), tensoriter.OperandDType(k.Operands()[i], compute)
 		if isHost(t) {
 			l.memory[i] = l.compute[i]
 			tensor.Put(unsafe.Pointer(&l.numbers[i]), l.compute[i], t.Item())
@@ -117,7 +119,7 @@ func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operand
 		if err := converts(op, l.memory[i], l.compute[i]); err != nil {
 			return err
 		}
-		if k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole {
+		if k.Fixed()>>i&1 != 0 || i < k.Outputs() && !k.IsWhole() {
 			return status.NotImplementedf("%s: not implemented for operands of dtype %v when computing in %v", op, l.memory[i], l.compute[i])
 		}
 	}
@@ -138,7 +140,7 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 
 // walk lays the operands out and launches an entry over them.
 func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int, operands []*tensor.Tensor) error {
-	var rows kernel.Loop
+	var rows kernelapi.Loop
 	tensoriter.Arrange(&rows, outputs, operands)
 	for i, t := range operands {
 		if isHost(t) {
@@ -150,7 +152,7 @@ func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int,
 }
 
 // launch runs an entry over rows, one launch for each index of the dimensions that exceed those of a launch.
-func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kernel.Loop) error {
+func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kernelapi.Loop) error {
 	if form, ok := m.contiguous(entry, a.l, rows); ok {
 		f, err := m.function(op, form)
 		if err != nil {
@@ -169,7 +171,7 @@ func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kern
 	return m.outer(op, f, a, rows, int(rows.Ndim))
 }
 
-func (m *machine) outer(op string, f cu.Function, a arguments, rows *kernel.Loop, ndim int) error {
+func (m *machine) outer(op string, f cu.Function, a arguments, rows *kernelapi.Loop, ndim int) error {
 	if ndim > loopDims {
 		d := ndim - 1
 		inner := *rows

@@ -4,7 +4,7 @@ import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -141,4 +141,4 @@ func fillRange(op string, w backend.Range) error {
 	return s.Err
 }
 
-var power = kernel.Get("pow")
+var power = kernelapi.Pow

@@ -6,7 +6,7 @@ import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -20,7 +20,7 @@ type choosing struct {
 	words                     random.Words
 }
 
-var divKernel, sortKernel = kernel.Get("div"), kernel.Get("sort")
+var divKernel, sortKernel = kernelapi.Div, kernelapi.Sort
 
 // choose draws indices of weights: with replacement by their running sums, and otherwise those of the largest weights over exponentials.
 func choose(op string, w backend.Drawing, from random.Multinomial) error {
@@ -97,7 +97,7 @@ func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wa
 	d, good := weights.DType(), true
 	mask := make([]bool, weights.Dim())
 	mask[len(mask)-1] = true
-	for _, k := range []*kernel.Kernel{smallest, largest} {
+	for _, k := range []kernelapi.Kernel{smallest, largest} {
 		ends := reduced(&s, k, weights, mask)
 		s.Do(func() error {
 			at, err := backend.Elements(op, ends)

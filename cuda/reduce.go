@@ -4,7 +4,7 @@ import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
@@ -37,7 +37,7 @@ type reduction struct {
 
 // reduce runs a reduction kernel: one launch, or one for blocks of rows and one that merges them.
 func reduce(op string, w backend.Reduction) error {
-	var l kernel.Reduction
+	var l kernelapi.Reduction
 	outputs, count := tensoriter.LayReduction(&l, w)
 	if outputs == 0 {
 		return nil
@@ -59,10 +59,10 @@ func reduce(op string, w backend.Reduction) error {
 	copy(r.reducedIn[:], l.ReducedIn[:l.Reduced])
 	r.across = l.Kept > 0 && max(r.keptIn[0], -r.keptIn[0]) < max(r.reducedIn[0], -r.reducedIn[0])
 	r.share()
-	entry := kernels.Of("reduce_"+w.Kernel.Name, w.Compute)
+	entry := kernels.Of("reduce_"+w.Kernel.Name(), w.Compute)
 	return stepping(op, w.In.Device(), func(s *steps) {
 		if r.pieces > 1 {
-			r.totals = s.take(outputs * r.pieces * kernel.TotalBytes)
+			r.totals = s.take(outputs * r.pieces * kernelapi.TotalBytes)
 		}
 		step(s, entry, r.threads(outputs*r.pieces), &r)
 		if r.pieces > 1 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -25,8 +25,8 @@ type search struct {
 type places struct{ step, size, bad, failed, checked int64 }
 
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
-func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params) (found backend.Params, err error) {
-	dev, err := sharedDevice(op, k.Outputs, operands)
+func seek(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, params backend.Params) (found backend.Params, err error) {
+	dev, err := sharedDevice(op, k.Outputs(), operands)
 	if err != nil || operands[0].Numel() == 0 {
 		return found, err
 	}
@@ -45,7 +45,7 @@ func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.T
 		if err := cu.MemsetD8Async(b.at, 0, n, m.stream); err != nil {
 			return failed(op, "cuMemsetD8Async", err)
 		}
-		if err := m.walk(op, entry(k, compute), arguments{&s.loop, unsafe.Pointer(&s), unsafe.Sizeof(s)}, k.Outputs, operands); err != nil {
+		if err := m.walk(op, entry(k, compute), arguments{&s.loop, unsafe.Pointer(&s), unsafe.Sizeof(s)}, k.Outputs(), operands); err != nil {
 			return err
 		}
 		if err := cu.MemcpyDtoHAsync(unsafe.Pointer(&found), b.at, n, m.stream); err != nil {
@@ -58,12 +58,12 @@ func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.T
 
 // anywhere reports whether a kernel without outputs finds a match.
 func anywhere(op string, w backend.Elementwise) (bool, error) {
-	found, err := seek(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)], backend.Params{})
+	found, err := seek(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands())], backend.Params{})
 	return *(*int64)(unsafe.Pointer(&found)) != 0, err
 }
 
 // missed seeks an index that is out of range.
-func missed(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) (places, error) {
+func missed(op string, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) (places, error) {
 	var params backend.Params
 	*(*places)(unsafe.Pointer(&params)) = p
 	found, err := seek(op, k, compute, operands, params)
@@ -72,7 +72,7 @@ func missed(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor
 
 // indexed runs a kernel that checks every index when it uses it, and waits for the result of the check.
 func indexed(op string, w backend.Indexed) error {
-	if w.Kernel.Operands[0] == 'X' { // the indexed elements are written
+	if w.Kernel.Operands()[0] == 'X' { // the indexed elements are written
 		return combine(op, w)
 	}
 	if w.Check != nil {
@@ -87,7 +87,7 @@ func indexed(op string, w backend.Indexed) error {
 	return err
 }
 
-var outOfRange = kernel.Get("out_of_range")
+var outOfRange = kernelapi.OutOfRange
 
 // checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.
 func checkBounds(op string, w backend.Bounds) error {

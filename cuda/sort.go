@@ -4,7 +4,7 @@ import (
 	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -87,27 +87,26 @@ func sort(op string, w backend.Sorting) error {
 func (s *steps) sort(w backend.Sorting, in, values, indices *tensor.Tensor, n int64) {
 	d := in.DType()
 	a := sorting{in: uintptr(in.Data()), values: uintptr(values.Data()), indices: uintptr(indices.Data()), lines: in.Numel() / n, n: n, keep: w.Keep}
-	name := w.Kernel.Name
 	switch {
-	case name == "sort":
+	case w.Kernel == kernelapi.Sort:
 		a.flip = w.Params[0]
 	case n <= selectedAlone:
-		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep, nbytes: w.Entries * kernel.SortEntry(d.Size()), params: w.Params}
+		l := lines{in: a.in, out: [2]uintptr{a.values, a.indices}, lines: a.lines, n: n, kept: w.Keep, nbytes: w.Entries * kernelapi.SortEntry(d.Size()), params: w.Params}
 		l.scratch = s.take(l.lines * l.nbytes)
 		step(s, entry(w.Kernel, d), l.lines, &l)
 		return
-	case name == "topk":
+	case w.Kernel == kernelapi.Topk:
 		a.flip = w.Params[0] & 1
-	case name == "kthvalue":
+	case w.Kernel == kernelapi.Kthvalue:
 		a.first = w.Params[0]
-	case name == "nanmedian":
+	case w.Kernel == kernelapi.Nanmedian:
 		a.first = 1
 	}
 	a.from = s.sorted(a, d)
-	switch name {
-	case "median", "nanmedian":
+	switch w.Kernel {
+	case kernelapi.Median, kernelapi.Nanmedian:
 		step(s, kernels.Of("sort_median", d), a.lines, &a)
-	case "mode":
+	case kernelapi.Mode:
 		pieces := a.lines * ((n + modePiece - 1) / modePiece)
 		a.to = s.take(16 * pieces)
 		step(s, kernels.Of("sort_mode_pieces", d), pieces, &a)

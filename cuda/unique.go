@@ -26,7 +26,7 @@ type groups struct {
 func unique(op string, w backend.Distinct) (backend.Groups, error) {
 	in := w.In
 	d, n := in.DType(), in.Sizes()[0]
-	if _, err := w.Kernel.For(op, d); err != nil {
+	if err := w.Kernel.Check(op, d); err != nil {
 		return backend.Groups{}, err
 	}
 	if n > mostSorted {
@@ -54,7 +54,7 @@ func unique(op string, w backend.Distinct) (backend.Groups, error) {
 				if w.Inverse != nil {
 					g.inverse = uintptr(w.Inverse.Data())
 				}
-				s.order(w.Kernel.Name, &g, d)
+				s.order(w.Kernel.Name(), &g, d)
 				s.enumerate(&g, d)
 				if s.err != nil {
 					return

@@ -2,15 +2,12 @@ package backend
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // FewQueries is the number of queries up to which an attention reads keys and values in the dtype that they are stored in.
 const FewQueries = 8
-
-// roundsProducts reports whether the kernels multiply float32 with bfloat16.
-var roundsProducts = kernel.Get("gemm_rounded_amx").Row(0) != 0
 
 // ReadsStored reports whether an attention of so many queries can read keys and values in dtype d, in which they are stored.
 func ReadsStored(d dtype.DType, queries int64) bool {
@@ -19,7 +16,7 @@ func ReadsStored(d dtype.DType, queries int64) bool {
 
 // RoundsProducts reports whether kernels multiply float32, which they round to bfloat16, with operands of dtype d: keys and values, and the
 // weights of recurrences.
-func RoundsProducts(d dtype.DType) bool { return d == dtype.BFloat16 && roundsProducts }
+func RoundsProducts(d dtype.DType) bool { return d == dtype.BFloat16 && kernelapi.CPU.RoundsProducts }
 
 // Attention makes Result (..., L, V) of Query (..., L, E), Key (..., S, E) and Value (..., S, V), all with the same leading dimensions: the
 // values weighted by the softmax over the keys of Scale * Query Key^T + Mask. Mask is (..., L, S), or nil; with Causal, query i has weights for the first i + 1 keys alone. LSE gets the logarithms to base 2 of the sums of exponentials.

@@ -47,7 +47,7 @@ func init() {
 	storage.Register(device.XPU, blocks{map[unsafe.Pointer]*runtime.Pinner{}})
 	backend.Register(device.XPU, backend.Device{
 		Elementwise: func(op string, w backend.Elementwise) error {
-			launched = append(launched, op+" "+w.Kernel.Name)
+			launched = append(launched, op+" "+w.Kernel.Name())
 			for i := range floats(w.Operands[0]) {
 				floats(w.Operands[0])[i] = floats(w.Operands[1])[i] + floats(w.Operands[2])[i]
 			}

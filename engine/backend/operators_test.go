@@ -25,7 +25,6 @@ var allowed = map[string]string{
 	"../ops/storage_bytes.go unsafe": "addresses of storages",
 	"../ops/copy_storage.go Data":    "whether an address is aligned",
 	"../ops/files.go Bytes":          "files are made of storages' bytes",
-	"../ops/query.go kernel.CPUTier": "the instructions in use, which a user asks for",
 	"../ops/query.go parallel":       "the number of threads, which a user sets",
 	"../ops/update.go Data":          "whether parameters share memory, which their addresses tell",
 	"../ops/types.go cpu":            "links the device that every build has",

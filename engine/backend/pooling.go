@@ -1,7 +1,7 @@
 package backend
 
 import (
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -13,7 +13,7 @@ import (
 // and from_columns, which writes Images, store the window elements of a channel as adjacent channels of Results, row-major. The tensors are
 // not empty, and are all contiguous or all in a channels-last format.
 type Pooling struct {
-	Kernel                          *kernel.Kernel
+	Kernel                          kernelapi.Kernel
 	Images, Results, Indices        *tensor.Tensor
 	Samples                         *tensor.Tensor // (N, C, D), contiguous, from 0 to 1
 	Taps, Stride, Padding, Dilation []int64

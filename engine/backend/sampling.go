@@ -1,7 +1,7 @@
 package backend
 
 import (
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -10,7 +10,7 @@ import (
 // sample_slope writes the derivative with respect to the grid of the sum of Values times the sampled values to the contiguous Slope. If
 // Along is not nil, each kernel computes the directional derivative along it.
 type Sampling struct {
-	Kernel                             *kernel.Kernel
+	Kernel                             kernelapi.Kernel
 	Images, Grid, Along, Values, Slope *tensor.Tensor
 	Mode, Padding                      int64 // of SampleModes and SamplePaddings
 	AlignCorners                       bool

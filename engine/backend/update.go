@@ -1,19 +1,19 @@
 package backend
 
 import (
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // Update holds the arguments of a parameter update, without the addresses of its tensors.
-type Update = kernel.Update
+type Update = kernelapi.ParameterUpdate
 
 // The kinds of updates.
 const (
-	SGD     = kernel.SGD
-	Adam    = kernel.Adam
-	AdamW   = kernel.AdamW
-	Adagrad = kernel.Adagrad
+	SGD     = kernelapi.SGD
+	Adam    = kernelapi.Adam
+	AdamW   = kernelapi.AdamW
+	Adagrad = kernelapi.Adagrad
 )
 
 // Updating updates parameters by their gradients. A row has the tensors of one parameter in the order of Update, with nil for unused ones.

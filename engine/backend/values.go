@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -108,7 +108,7 @@ func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	from := t
 	for _, by := range []struct {
 		key    tensor.Keys
-		kernel *kernel.Kernel
+		kernel kernelapi.Kernel
 	}{{tensor.Conjugate, conjKernel}, {tensor.Negative, negKernel}} {
 		if t.Lazy()&by.key == 0 {
 			continue
@@ -125,7 +125,7 @@ func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	return from
 }
 
-var conjKernel, negKernel = kernel.Get("conj_physical"), kernel.Get("neg")
+var conjKernel, negKernel = kernelapi.ConjPhysical, kernelapi.Neg
 
 // RowMajorCopy keeps a copy of t in dtype d and row-major order.
 func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {

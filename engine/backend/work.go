@@ -5,7 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -16,7 +16,7 @@ const MaxOperands = 4
 // Elementwise runs a kernel in dtype Compute over operands, outputs first, which broadcast to the shape of the first. Their dtypes may
 // differ from the kernel's, except for operands that must be passed in place.
 type Elementwise struct {
-	Kernel   *kernel.Kernel
+	Kernel   kernelapi.Kernel
 	Compute  dtype.DType
 	Operands [MaxOperands]*tensor.Tensor
 	Params   *Params // nil are zeros
@@ -74,7 +74,7 @@ type Using struct {
 // Reduction reduces In over the dimensions in Mask by a kernel that computes in dtype Compute, and writes Out, whose sizes are In's
 // without these dimensions or with 1 in their place. A nil output is not written.
 type Reduction struct {
-	Kernel  *kernel.Kernel
+	Kernel  kernelapi.Kernel
 	Compute dtype.DType
 	Out     [2]*tensor.Tensor
 	In      *tensor.Tensor
@@ -85,7 +85,7 @@ type Reduction struct {
 // Lanes runs a kernel along the middle dimension of the contiguous In, seen as Outer x N x Inner. Out, of its dtype, has as many
 // elements, or one for each lane; Indices, of int64, is like Out or nil, and With a second operand like In or nil.
 type Lanes struct {
-	Kernel                 *kernel.Kernel
+	Kernel                 kernelapi.Kernel
 	In, With, Out, Indices *tensor.Tensor
 	Outer, N, Inner        int64
 }
@@ -94,7 +94,7 @@ type Lanes struct {
 // shape with Track in place of Dim's size. Values may be In. The kernel needs scratch memory for some entries, for which it may use the
 // memory of Indices, too; if Shared is set, other threads may write to that concurrently.
 type Sorting struct {
-	Kernel              *kernel.Kernel
+	Kernel              kernelapi.Kernel
 	In, Values, Indices *tensor.Tensor
 	Dim                 int
 	Keep, Entries       int64
@@ -113,7 +113,7 @@ type Searching struct {
 // Distinct groups equal rows of the contiguous In: all of them, in order, or with the kernel unique_consecutive only adjacent ones.
 // Inverse, if not nil, receives the group of every row.
 type Distinct struct {
-	Kernel      *kernel.Kernel
+	Kernel      kernelapi.Kernel
 	In, Inverse *tensor.Tensor
 	Counts      bool
 }
@@ -128,7 +128,7 @@ type Membership struct{ Found, Values, Sorted *tensor.Tensor }
 // operand, Size the number of positions. An index out of range is an error. Check holds the bounds to check in the index; if it is nil, the
 // index was checked already, and negative elements count from the end.
 type Indexed struct {
-	Kernel     *kernel.Kernel
+	Kernel     kernelapi.Kernel
 	Compute    dtype.DType
 	Operands   [3]*tensor.Tensor
 	Step, Size int64
@@ -221,7 +221,7 @@ type Dot struct {
 // Distance writes the P-norms of the differences of the rows of A to those of B, matrix by matrix, to To, or with the kernel euclidean the
 // roots of the sum of their squares and To. Without B it compares the rows of A, a matrix, with later rows. All are contiguous.
 type Distance struct {
-	Kernel   *kernel.Kernel
+	Kernel   kernelapi.Kernel
 	To, A, B *tensor.Tensor
 	P        float64
 }
@@ -255,7 +255,7 @@ type Fourier struct {
 // Range fills To with numbers from Start by Step: the kernel range's are exact where dtypes are, linspace's end with Stop. Base,
 // where not nil, is raised to them.
 type Range struct {
-	Kernel      *kernel.Kernel
+	Kernel      kernelapi.Kernel
 	To          *tensor.Tensor
 	Start, Step dtype.Scalar
 	Stop        complex128

@@ -6,11 +6,12 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-var alignmentKernel = kernel.Get("alignment")
+var alignmentKernel = kernel.Of(kernelapi.Alignment)
 
 // align sums the probabilities of alignments, or takes the gradients of their logarithms; threads share examples.
 func align(op string, w backend.Alignment) error {

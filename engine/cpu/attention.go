@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -13,8 +14,8 @@ import (
 )
 
 var (
-	attentionKernel         = kernel.Get("attention")
-	attentionGradientKernel = kernel.Get("attention_gradient")
+	attentionKernel         = kernel.Of(kernelapi.Attention)
+	attentionGradientKernel = kernel.Of(kernelapi.AttentionGradient)
 )
 
 const (

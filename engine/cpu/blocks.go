@@ -7,17 +7,18 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	blocksInputKernel  = kernel.Get("blocks_input")
-	blocksLinearKernel = kernel.Get("blocks_linear")
-	blocksValuesKernel = kernel.Get("blocks_values")
-	weightsBytes       = kernel.Get("weights_bytes")
-	weightsNibbles     = kernel.Get("weights_nibbles")
+	blocksInputKernel  = kernel.Of(kernelapi.BlocksInput)
+	blocksLinearKernel = kernel.Of(kernelapi.BlocksLinear)
+	blocksValuesKernel = kernel.Of(kernelapi.BlocksValues)
+	weightsBytes       = kernel.Of(kernelapi.WeightsBytes)
+	weightsNibbles     = kernel.Of(kernelapi.WeightsNibbles)
 )
 
 // blockGrain is the number of multiplications below which a product is not divided among threads.

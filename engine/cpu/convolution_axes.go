@@ -8,12 +8,13 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var convolutionTurnKernel = kernel.Get("convolution_turn")
+var convolutionTurnKernel = kernel.Of(kernelapi.ConvolutionTurn)
 
 // convolutionGrain is the number of multiplications below which work is not split, and roomBytes the scratch of a thread.
 const convolutionGrain, roomBytes = 1 << 18, 1 << 20

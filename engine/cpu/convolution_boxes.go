@@ -6,11 +6,12 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var convolutionKernel, amxConvolutionKernel = kernel.Get("convolution"), kernel.Get("convolution_amx")
+var convolutionKernel, amxConvolutionKernel = kernel.Of(kernelapi.Convolution), kernel.Of(kernelapi.ConvolutionAmx)
 
 const (
 	// Convolutions of bfloat16 use tile registers for more rows of weights than skinny, of at least amxDepth products.

@@ -6,13 +6,13 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var addKernel = kernel.Get("add")
+var addKernel = kernelapi.Add
 
 const (
 	// columnChannels is the number of channels of results from which their products take longer than writing and adding up columns.

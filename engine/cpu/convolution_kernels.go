@@ -4,10 +4,11 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
-var convolutionWeightKernel = kernel.Get("convolution_weight")
+var convolutionWeightKernel = kernel.Of(kernelapi.ConvolutionWeight)
 
 // kernels makes kernels of images and results, boxes of positions being summed one after the other. Their size depends on the shapes alone.
 func (c *convolver) kernels() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -27,7 +28,7 @@ func copyTo(op string, w backend.Copying) error {
 		}
 		to, from = to.Raw(), from.Raw()
 	}
-	l := loops.Get().(*kernel.Loop)
+	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = to, from
@@ -61,7 +62,7 @@ func fill(op string, w backend.Filling) (err error) {
 		}
 		return nil
 	}
-	l := loops.Get().(*kernel.Loop)
+	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = d.Raw(), d.Raw()

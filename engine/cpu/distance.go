@@ -18,7 +18,7 @@ type distanceArgs struct {
 // distance runs a kernel over the rows of the result, each of a row of A and all rows of B's matrix.
 func distance(op string, w backend.Distance) error {
 	to := w.To
-	fn, err := w.Kernel.For(op, to.DType())
+	fn, err := kernel.Of(w.Kernel).For(op, to.DType())
 	if err != nil || to.Numel() == 0 {
 		return err
 	}

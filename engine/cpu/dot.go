@@ -7,12 +7,13 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var dotKernel, sumKernel = kernel.Get("dot"), kernel.Get("sum")
+var dotKernel, sumKernel = kernel.Of(kernelapi.Dot), kernelapi.Sum
 
 // dotPiece is the number of products that one call sums. The partial sums are added in order.
 const dotPiece = 1 << 16

@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -32,19 +33,19 @@ func init() {
 	}
 }
 
-var loops = sync.Pool{New: func() any { return new(kernel.Loop) }}
+var loops = sync.Pool{New: func() any { return new(kernelapi.Loop) }}
 
 // elementwise runs a kernel over operands.
 func elementwise(op string, w backend.Elementwise) error {
-	row, err := w.Kernel.For(op, w.Compute)
+	row, err := kernel.Of(w.Kernel).For(op, w.Compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
 		return err
 	}
-	operands := w.Operands[:len(w.Kernel.Operands)]
-	if tiny := w.Kernel.Tiny(w.Compute); tiny != nil && runTiny(tiny, w.Compute, operands) {
+	operands := w.Operands[:len(w.Kernel.Operands())]
+	if tiny := kernel.Of(w.Kernel).Tiny(w.Compute); tiny != nil && runTiny(tiny, w.Compute, operands) {
 		return nil
 	}
-	l := loops.Get().(*kernel.Loop)
+	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Row = row
 	if w.Params != nil {
@@ -59,15 +60,15 @@ func elementwise(op string, w backend.Elementwise) error {
 
 // anywhere reports whether a kernel without outputs finds a match: it stops once the flag in its parameters is set.
 func anywhere(op string, w backend.Elementwise) (bool, error) {
-	row, err := w.Kernel.For(op, w.Compute)
+	row, err := kernel.Of(w.Kernel).For(op, w.Compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
 		return false, err
 	}
-	l := loops.Get().(*kernel.Loop)
+	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Row = row
 	l.Params = backend.Params{}
-	if err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)]); err != nil {
+	if err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands())]); err != nil {
 		return false, err
 	}
 	once(l)
@@ -75,9 +76,9 @@ func anywhere(op string, w backend.Elementwise) (bool, error) {
 }
 
 // seek runs a kernel that reports a match in its parameters. It returns the parameters of a part with a match, or nil.
-func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
+func seek[T any](l *kernelapi.Loop, found func(*T) bool) *T {
 	var at atomic.Pointer[T]
-	split(l, func(piece *kernel.Loop) {
+	split(l, func(piece *kernelapi.Loop) {
 		kernel.Elementwise(piece)
 		if p := *paramsOf[T](piece); found(&p) {
 			at.Store(&p)
@@ -90,24 +91,24 @@ func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
 var errFloat8 = status.NotImplementedf("not implemented for float8 dtypes; convert to float32")
 
 // prepare fills in l for a kernel, whose row is set, and its operands.
-func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
-	l.Fixed = k.Fixed
+func prepare(op string, l *kernelapi.Loop, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
+	l.Fixed = k.Fixed()
 	for i, t := range operands {
-		l.Memory[i], l.Compute[i] = t.DType(), tensoriter.OperandDType(k.Operands[i], compute)
-		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole || l.Memory[i].IsQuantized()) {
+		l.Memory[i], l.Compute[i] = t.DType(), tensoriter.OperandDType(k.Operands()[i], compute)
+		if l.Memory[i] != l.Compute[i] && (k.Fixed()>>i&1 != 0 || i < k.Outputs() && !k.IsWhole() || l.Memory[i].IsQuantized()) {
 			return status.NotImplementedf("%s: not implemented for operands of dtype %v when computing in %v", op, l.Memory[i], l.Compute[i])
 		}
 		if l.Memory[i] != l.Compute[i] && l.Memory[i].IsFloat8() {
 			return errFloat8
 		}
 	}
-	tensoriter.Arrange(l, k.Outputs, operands)
-	l.Stream = k.Whole && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
+	tensoriter.Arrange(l, k.Outputs(), operands)
+	l.Stream = k.IsWhole() && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
 	return nil
 }
 
 // once reduces the loop to one iteration of the dimensions that all operands repeat.
-func once(l *kernel.Loop) {
+func once(l *kernelapi.Loop) {
 	for d := range l.Ndim {
 		repeated := true
 		for k := range l.Operands {
@@ -120,7 +121,7 @@ func once(l *kernel.Loop) {
 }
 
 // apart reports whether the memory between the first and the last byte of every output is free of inputs.
-func apart(l *kernel.Loop) bool {
+func apart(l *kernelapi.Loop) bool {
 	span := func(k int32) (lo, hi uintptr) {
 		lo, hi = l.Data[k], l.Data[k]+uintptr(l.Memory[k].Size())
 		for d := range l.Ndim {
@@ -164,7 +165,7 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 		}
 	}
 	if number != 0 {
-		l := loops.Get().(*kernel.Loop)
+		l := loops.Get().(*kernelapi.Loop)
 		defer loops.Put(l)
 		tensor.Put(unsafe.Pointer(&l.Params), d, operands[number].Item())
 		data[number] = unsafe.Pointer(&l.Params)
@@ -177,7 +178,7 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 const leastRow, mostRow = 128, 4096
 
 // split runs l. It divides a large l along its longest outer dimension for several threads.
-func split(l *kernel.Loop, run func(*kernel.Loop)) {
+func split(l *kernelapi.Loop, run func(*kernelapi.Loop)) {
 	total := int64(1)
 	for _, s := range l.Sizes[:l.Ndim] {
 		total *= s
@@ -197,7 +198,7 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 		grain = max(leastRow, min((n+int64(parallel.Threads())-1)/int64(parallel.Threads()), mostRow))
 	}
 	parallel.ForInterruptible(n, max(Grain*n/total, grain), func(begin, end int64) {
-		piece := loops.Get().(*kernel.Loop)
+		piece := loops.Get().(*kernelapi.Loop)
 		*piece = *l
 		piece.Sizes[d] = end - begin
 		for k := range piece.Operands {
@@ -210,7 +211,7 @@ func split(l *kernel.Loop, run func(*kernel.Loop)) {
 
 // cut returns the outermost dimension that can be shared out to threads, -1 when there is none: along a dimension in which an output stays in place,
 // several elements are written to the same memory, in order.
-func cut(l *kernel.Loop) int {
+func cut(l *kernelapi.Loop) int {
 	d := int(l.Ndim) - 1
 	for ; d >= 0; d-- {
 		moves := l.Sizes[d] >= int64(parallel.Threads())
@@ -225,4 +226,4 @@ func cut(l *kernel.Loop) int {
 }
 
 // paramsOf views the parameters of a loop.
-func paramsOf[T any](l *kernel.Loop) *T { return (*T)(unsafe.Pointer(&l.Params)) }
+func paramsOf[T any](l *kernelapi.Loop) *T { return (*T)(unsafe.Pointer(&l.Params)) }

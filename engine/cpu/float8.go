@@ -5,15 +5,15 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	decodeFloat8    = kernel.Get("float8_decode")
-	translateFloat8 = kernel.Get("float8_translate")
-	encodeFloat8    = kernel.Get("float8_encode")
+	decodeFloat8    = kernelapi.Float8Decode
+	translateFloat8 = kernelapi.Float8Translate
+	encodeFloat8    = kernelapi.Float8Encode
 )
 
 // convertFloat8 is copyTo between two dtypes of which at least one is an eight-bit float: kernels read and write it as uint8.

@@ -73,15 +73,15 @@ func withoutFloat8(op string, w backend.Elementwise, run func(string, backend.El
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	operands := w.Operands
-	for i, t := range operands[:len(w.Kernel.Operands)] {
+	for i, t := range operands[:len(w.Kernel.Operands())] {
 		copied := decoded
-		if i < w.Kernel.Outputs {
+		if i < w.Kernel.Outputs() {
 			copied = encoded
 		}
-		w.Operands[i] = copied(&s, t, tensoriter.OperandDType(w.Kernel.Operands[i], w.Compute))
+		w.Operands[i] = copied(&s, t, tensoriter.OperandDType(w.Kernel.Operands()[i], w.Compute))
 	}
 	s.Do(func() error { return run(op, w) })
-	for i := range w.Kernel.Outputs {
+	for i := range w.Kernel.Outputs() {
 		store(&s, operands[i], w.Operands[i])
 	}
 	return s.Err

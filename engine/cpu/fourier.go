@@ -12,14 +12,15 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	fftKernel     = kernel.Get("fft")
-	fftPlanKernel = kernel.Get("fft_plan")
+	fftKernel     = kernel.Of(kernelapi.Fft)
+	fftPlanKernel = kernel.Of(kernelapi.FftPlan)
 )
 
 // planKey identifies a plan.

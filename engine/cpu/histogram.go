@@ -7,12 +7,13 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var bincountKernel, histogramKernel = kernel.Get("bincount"), kernel.Get("histogram")
+var bincountKernel, histogramKernel = kernel.Of(kernelapi.Bincount), kernel.Of(kernelapi.Histogram)
 
 // histogramArgs mirrors histogram_args of histogram.h.
 type histogramArgs struct {

@@ -5,9 +5,12 @@ package cpu
 import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/random"
 )
 
 func init() {
+	random.SetTier(kernel.Tier())
 	backend.Register(device.CPU, backend.Device{
 		Elementwise: anyElementwise,
 		Any:         anyAnywhere,
@@ -70,3 +73,6 @@ func init() {
 		Histogram: histogram,
 	})
 }
+
+// Unusable returns the reason why no kernel of this build can run on this CPU, or nil. It must be called before anything is computed.
+func Unusable() error { return kernel.Unusable() }

@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -28,13 +29,11 @@ const (
 	copiedFrom = 4096
 )
 
-var locateKernel, outOfRangeKernel = kernel.Get("locate"), kernel.Get("out_of_range")
-
 // indexed runs a kernel that checks every index as it uses it, as another thread may write to it at any time; one out of range
 // ends the run with an error.
 func indexed(op string, w backend.Indexed) error {
 	k, operands := w.Kernel, w.Operands[:]
-	row, err := k.For(op, w.Compute)
+	row, err := kernel.Of(k).For(op, w.Compute)
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
@@ -46,7 +45,7 @@ func indexed(op string, w backend.Indexed) error {
 		}
 		refusal = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.Refusal(i)) }
 	}
-	if at := strings.IndexByte(k.Operands, 'l'); usedOften(operands[0], operands[at]) {
+	if at := strings.IndexByte(k.Operands(), 'l'); usedOften(operands[0], operands[at]) {
 		checked, err := checkedCopy(op, operands[at], p, refusal)
 		if err != nil {
 			return err
@@ -59,8 +58,8 @@ func indexed(op string, w backend.Indexed) error {
 }
 
 // runPlaces runs a kernel with an index operand; the last function creates the error for an index out of range.
-func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places, refusal func(int64) error) error {
-	l := loops.Get().(*kernel.Loop)
+func runPlaces(op string, row uintptr, k kernelapi.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places, refusal func(int64) error) error {
+	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	l.Row = row
 	*paramsOf[places](l) = p
@@ -114,7 +113,7 @@ func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) 
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if err := runPlaces(op, locateKernel.Row(dtype.Int64), locateKernel, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p, refusal); err != nil {
+	if err := runPlaces(op, kernel.Of(kernelapi.Locate).Row(dtype.Int64), kernelapi.Locate, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p, refusal); err != nil {
 		return nil, err
 	}
 	return s.Return(bytes)
@@ -125,7 +124,7 @@ func checkBounds(op string, w backend.Bounds) error {
 	if w.Index.Numel() == 0 {
 		return nil
 	}
-	l := loops.Get().(*kernel.Loop)
+	l := loops.Get().(*kernelapi.Loop)
 	defer loops.Put(l)
 	p := paramsOf[places](l)
 	start := places{size: w.Size}
@@ -133,8 +132,8 @@ func checkBounds(op string, w backend.Bounds) error {
 		start.step = 1
 	}
 	*p = start
-	l.Row = outOfRangeKernel.Row(dtype.Int64)
-	if err := prepare(op, l, outOfRangeKernel, dtype.Int64, []*tensor.Tensor{w.Index}); err != nil {
+	l.Row = kernel.Of(kernelapi.OutOfRange).Row(dtype.Int64)
+	if err := prepare(op, l, kernelapi.OutOfRange, dtype.Int64, []*tensor.Tensor{w.Index}); err != nil {
 		return err
 	}
 	once(l)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 )
@@ -14,7 +15,7 @@ func scan(op string, w backend.Lanes) error {
 	if w.Out.Numel() == 0 {
 		return nil
 	}
-	fn, err := w.Kernel.For(op, w.In.DType())
+	fn, err := kernel.Of(w.Kernel).For(op, w.In.DType())
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func scan(op string, w backend.Lanes) error {
 	return nil
 }
 
-var searchKernel = kernel.Get("searchsorted")
+var searchKernel = kernel.Of(kernelapi.Searchsorted)
 
 // search finds positions in sorted rows.
 func search(op string, w backend.Searching) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/blas"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -19,7 +20,7 @@ const (
 	sharedRows = 128
 )
 
-var panelKernel, triangleKernel, exchangeKernel = kernel.Get("lu_panel"), kernel.Get("lu_triangle"), kernel.Get("lu_exchange")
+var panelKernel, triangleKernel, exchangeKernel = kernel.Of(kernelapi.LuPanel), kernel.Of(kernelapi.LuTriangle), kernel.Of(kernelapi.LuExchange)
 
 // block is a part of a matrix in memory; strides count elements.
 type block struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -13,12 +14,12 @@ import (
 // smallTasks are those that kernels do for many small matrices at once, where a call of LAPACK for each would cost more than
 // the work.
 var smallTasks = map[backend.Task]*kernel.Kernel{
-	backend.FactorLU:       kernel.Get("small_lu"),
-	backend.Invert:         kernel.Get("small_solve"),
-	backend.SolveLinear:    kernel.Get("small_solve"),
-	backend.FactorCholesky: kernel.Get("small_cholesky"),
-	backend.FactorQR:       kernel.Get("small_qr"),
-	backend.FormQ:          kernel.Get("small_q"),
+	backend.FactorLU:       kernel.Of(kernelapi.SmallLu),
+	backend.Invert:         kernel.Of(kernelapi.SmallSolve),
+	backend.SolveLinear:    kernel.Of(kernelapi.SmallSolve),
+	backend.FactorCholesky: kernel.Of(kernelapi.SmallCholesky),
+	backend.FactorQR:       kernel.Of(kernelapi.SmallQr),
+	backend.FormQ:          kernel.Of(kernelapi.SmallQ),
 }
 
 // small does the task by a kernel, if there is one.

@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -16,10 +17,10 @@ import (
 )
 
 var (
-	maskCount     = kernel.Get("mask_count").Row(0)
-	maskPositions = kernel.Get("mask_positions").Row(0)
-	maskTake      = kernel.Get("mask_take")
-	maskGive      = kernel.Get("mask_give")
+	maskCount     = kernel.Of(kernelapi.MaskCount).Row(0)
+	maskPositions = kernel.Of(kernelapi.MaskPositions).Row(0)
+	maskTake      = kernel.Of(kernelapi.MaskTake)
+	maskGive      = kernel.Of(kernelapi.MaskGive)
 )
 
 // maskArgs mirrors mask_args of masks.h.

@@ -13,6 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -90,8 +91,8 @@ func TestCountsStayInTheirMemory(t *testing.T) {
 	kernel.Call(bincountKernel.Row(dtype.Int64), unsafe.Pointer(&args))
 	assert.NotZero(t, args.bad)
 	assert.Equal(t, []float64{1, 0, 1, 0, 0, 0, 0, 0, 0, 0}, flat(t, counts))
-	for _, k := range []*kernel.Kernel{kernel.Get("unique_consecutive"), kernel.Get("unique_rows")} {
-		distinct, scratch := ramp(t, dtype.Float32, 200), ramp(t, dtype.Uint8, 2*200*kernel.SortEntry(4))
+	for _, k := range []*kernel.Kernel{kernel.Of(kernelapi.UniqueConsecutive), kernel.Of(kernelapi.UniqueRows)} {
+		distinct, scratch := ramp(t, dtype.Float32, 200), ramp(t, dtype.Uint8, 2*200*kernelapi.SortEntry(4))
 		found := given(t, dtype.Float32, []int64{200}, slices.Repeat([]float64{-1}, 200)...)
 		starts := vectorOf(t, slices.Repeat([]int64{0}, 200)...)
 		groups := uniqueArgs{in: uintptr(distinct.Data()), values: uintptr(found.Data()), counts: uintptr(starts.Data()), scratch: uintptr(scratch.Data()), n: 200, width: 1, limit: 70}

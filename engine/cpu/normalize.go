@@ -7,20 +7,21 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	normalizeKernel         = kernel.Get("normalize")
-	normalizeGradientKernel = kernel.Get("normalize_gradient")
-	columnMomentsKernel     = kernel.Get("column_moments")
-	columnStatisticsKernel  = kernel.Get("column_statistics")
-	columnNormalizeKernel   = kernel.Get("column_normalize")
-	columnSumsKernel        = kernel.Get("column_sums")
-	columnTotalsKernel      = kernel.Get("column_totals")
-	columnGradientKernel    = kernel.Get("column_gradient")
+	normalizeKernel         = kernel.Of(kernelapi.Normalize)
+	normalizeGradientKernel = kernel.Of(kernelapi.NormalizeGradient)
+	columnMomentsKernel     = kernel.Of(kernelapi.ColumnMoments)
+	columnStatisticsKernel  = kernel.Of(kernelapi.ColumnStatistics)
+	columnNormalizeKernel   = kernel.Of(kernelapi.ColumnNormalize)
+	columnSumsKernel        = kernel.Of(kernelapi.ColumnSums)
+	columnTotalsKernel      = kernel.Of(kernelapi.ColumnTotals)
+	columnGradientKernel    = kernel.Of(kernelapi.ColumnGradient)
 )
 
 // normalizeArgs mirrors normalize_args of normalize.h.

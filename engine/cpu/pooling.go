@@ -5,16 +5,17 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
 var (
-	maxPoolGradientKernel     = kernel.Get("max_pool_gradient")
-	averagePoolGradientKernel = kernel.Get("average_pool_gradient")
-	fractionalPoolKernel      = kernel.Get("fractional_pool")
-	columnsKernel             = kernel.Get("columns")
-	fromColumnsKernel         = kernel.Get("from_columns")
+	maxPoolGradientKernel     = kernelapi.MaxPoolGradient
+	averagePoolGradientKernel = kernelapi.AveragePoolGradient
+	fractionalPoolKernel      = kernelapi.FractionalPool
+	columnsKernel             = kernelapi.Columns
+	fromColumnsKernel         = kernelapi.FromColumns
 )
 
 // poolBlock is kBlock of pooling.h, the channels that share a plane of gradients.
@@ -22,7 +23,7 @@ const poolBlock = 64
 
 // pooling runs a kernel on windows of images. Threads share rows of the result, or planes of images, to which elements are added in order.
 func pooling(op string, w backend.Pooling) error {
-	fn, err := w.Kernel.For(op, w.Images.DType())
+	fn, err := kernel.Of(w.Kernel).For(op, w.Images.DType())
 	if err != nil {
 		return err
 	}

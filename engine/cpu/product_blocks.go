@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -44,9 +45,9 @@ type productKernel struct {
 type productKernels struct{ panels, dots productKernel }
 
 var (
-	gemmKernel, dotsKernel                     = kernel.Get("gemm"), kernel.Get("gemm_dots")
-	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Get("gemm_bfloat16"), kernel.Get("gemm_dots_bfloat16")
-	amxGemmKernel                              = kernel.Get("gemm_amx")
+	gemmKernel, dotsKernel                     = kernel.Of(kernelapi.Gemm), kernel.Of(kernelapi.GemmDots)
+	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Of(kernelapi.GemmBfloat16), kernel.Of(kernelapi.GemmDotsBfloat16)
+	amxGemmKernel                              = kernel.Of(kernelapi.GemmAmx)
 	// widensBFloat16 is true if products of bfloat16 are faster in float32 than with the CPU's instructions for bfloat16.
 	widensBFloat16 = kernel.WidensBFloat16()
 )

@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -16,9 +17,9 @@ import (
 // amxQuantizedKernel multiplies 8-bit integers in tile registers, bytesKernel on CPUs that support other products of these, and quantizedKernel as 16-bit
 // integers. Each has a second function that packs the second operand.
 var (
-	amxQuantizedKernel, packAMXQuantizedKernel = kernel.Get("gemm_quantized_amx"), kernel.Get("gemm_quantized_amx_pack")
-	bytesKernel, packBytesKernel               = kernel.Get("gemm_bytes"), kernel.Get("gemm_bytes_pack")
-	quantizedKernel, packQuantizedKernel       = kernel.Get("gemm_quantized"), kernel.Get("gemm_quantized_pack")
+	amxQuantizedKernel, packAMXQuantizedKernel = kernel.Of(kernelapi.GemmQuantizedAmx), kernel.Of(kernelapi.GemmQuantizedAmxPack)
+	bytesKernel, packBytesKernel               = kernel.Of(kernelapi.GemmBytes), kernel.Of(kernelapi.GemmBytesPack)
+	quantizedKernel, packQuantizedKernel       = kernel.Of(kernelapi.GemmQuantized), kernel.Of(kernelapi.GemmQuantizedPack)
 )
 
 // quantizedKernels returns the kernels for products with a first operand of dtype d, and the dtype that they take it in. Which pack returns does not

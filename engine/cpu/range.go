@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -29,7 +30,7 @@ func fillRange(op string, w backend.Range) error {
 	if w.Base != nil {
 		d = w.Exponents()
 	}
-	fn, err := w.Kernel.For(op, d)
+	fn, err := kernel.Of(w.Kernel).For(op, d)
 	if err != nil || t.Numel() == 0 {
 		return err
 	}
@@ -71,7 +72,7 @@ func fillRange(op string, w backend.Range) error {
 
 func parts(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
 
-var powKernel = kernel.Get("pow")
+var powKernel = kernelapi.Pow
 
 // power returns base to the power of x; 0 to the power of NaN is NaN. Roots of negative numbers are complex.
 func power(base float64, x complex128) complex128 {

@@ -8,14 +8,15 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	recurrenceKernel        = kernel.Get("recurrence")
-	recurrencePackingKernel = kernel.Get("recurrence_packing")
+	recurrenceKernel        = kernel.Of(kernelapi.Recurrence)
+	recurrencePackingKernel = kernel.Of(kernelapi.RecurrencePacking)
 )
 
 // cellKinds are the kinds of cells in the kernel's terms.

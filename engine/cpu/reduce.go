@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -28,20 +29,20 @@ const (
 )
 
 var (
-	reduceDriver = kernel.Get("reduce").Row(0)
-	reductions   = sync.Pool{New: func() any { return new(kernel.Reduction) }}
+	reduceDriver = kernel.Of(kernelapi.Reduce).Row(0)
+	reductions   = sync.Pool{New: func() any { return new(kernelapi.Reduction) }}
 )
 
 // reduce runs a reduction kernel.
 func reduce(op string, w backend.Reduction) error {
-	row, err := w.Kernel.For(op, w.Compute)
+	row, err := kernel.Of(w.Kernel).For(op, w.Compute)
 	if err != nil {
 		return err
 	}
 	if w.In.DType().IsFloat8() || slices.ContainsFunc(w.Out[:], func(t *tensor.Tensor) bool { return t != nil && t.DType().IsFloat8() }) {
 		return errFloat8
 	}
-	l := reductions.Get().(*kernel.Reduction)
+	l := reductions.Get().(*kernelapi.Reduction)
 	defer reductions.Put(l)
 	outputs, count := tensoriter.LayReduction(l, w)
 	if outputs == 0 {
@@ -60,7 +61,7 @@ func reduce(op string, w backend.Reduction) error {
 }
 
 // reducePieces splits the longest reduced dimension and combines the totals of the blocks.
-func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
+func reducePieces(op string, l *kernelapi.Reduction, outputs, count int64) error {
 	longest := 0
 	for i, s := range l.ReducedSizes[:l.Reduced] {
 		if s > l.ReducedSizes[longest] {
@@ -73,17 +74,17 @@ func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
 	n = (size + step - 1) / step
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	totals := s.Track(tensor.Empty(op, []int64{n * outputs * kernel.TotalBytes}, dtype.Uint8, device.Host))
+	totals := s.Track(tensor.Empty(op, []int64{n * outputs * kernelapi.TotalBytes}, dtype.Uint8, device.Host))
 	if s.Err != nil {
 		return s.Err
 	}
 	l.Totals = uintptr(totals.Data())
 	parallel.ForInterruptible(n, 1, func(begin, end int64) {
-		piece := reductions.Get().(*kernel.Reduction)
+		piece := reductions.Get().(*kernelapi.Reduction)
 		defer reductions.Put(piece)
 		for p := begin; p < end; p++ {
 			*piece = *l
-			piece.Totals += uintptr(p * outputs * kernel.TotalBytes)
+			piece.Totals += uintptr(p * outputs * kernelapi.TotalBytes)
 			piece.Base = p * step
 			piece.ReducedSizes[longest] = min(step, size-p*step)
 			piece.In += uintptr(p * step * l.ReducedIn[longest])
@@ -97,7 +98,7 @@ func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
 
 // splitKept splits the longest kept dimension over threads. Adjacent columns are split only if no other dimension is long enough for every thread:
 // parts of rows are slow to read.
-func splitKept(l *kernel.Reduction, work int64) {
+func splitKept(l *kernelapi.Reduction, work int64) {
 	longest, size := 0, int64(1)
 	for i := int(l.Kept) - 1; i >= 0; i-- {
 		s := l.KeptSizes[i]
@@ -111,7 +112,7 @@ func splitKept(l *kernel.Reduction, work int64) {
 		return
 	}
 	parallel.ForInterruptible(size, max(Grain*size/work, 1), func(begin, end int64) {
-		piece := reductions.Get().(*kernel.Reduction)
+		piece := reductions.Get().(*kernelapi.Reduction)
 		defer reductions.Put(piece)
 		*piece = *l
 		piece.KeptSizes[longest] = end - begin

@@ -8,11 +8,12 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
-var resampleKernel = kernel.Get("resample")
+var resampleKernel = kernel.Of(kernelapi.Resample)
 
 // fewLanes is the number of adjacent channels below which each channel has separate filter taps, so that registers hold several positions.
 const fewLanes = 8

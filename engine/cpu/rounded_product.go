@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/libtensor/libtensor/engine/kernel"
+import (
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
+)
 
 // roundedKernel multiplies float32 with bfloat16 that packRoundedKernel has packed, in tile registers.
-var roundedKernel, packRoundedKernel = kernel.Get("gemm_rounded_amx"), kernel.Get("gemm_rounded_amx_pack")
+var roundedKernel, packRoundedKernel = kernel.Of(kernelapi.GemmRoundedAmx), kernel.Of(kernelapi.GemmRoundedAmxPack)

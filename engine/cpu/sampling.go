@@ -11,7 +11,7 @@ import (
 
 // sample runs a kernel on images at points. Threads share blocks of points, or the channels of images to which values are added.
 func sample(op string, w backend.Sampling) error {
-	fn, err := w.Kernel.For(op, w.Images.DType())
+	fn, err := kernel.Of(w.Kernel).For(op, w.Images.DType())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -29,7 +30,7 @@ const (
 	bucketWords, mostBits, sortBlocks, sortWord = 512, 10, 16, 8
 )
 
-var sortKernel, sortStages = kernel.Get("sort"), kernel.Get("sort_stages")
+var sortStages = kernel.Of(kernelapi.SortStages)
 
 // sort runs a sorting kernel on the lines of a tensor, in blocks if they have to be copied.
 func sort(op string, w backend.Sorting) error {
@@ -99,7 +100,7 @@ func alongLast(t *tensor.Tensor, dim int) bool {
 // sortLines is sort for all lines, which threads share.
 func sortLines(op string, w backend.Sorting) error {
 	self, size := w.In, w.In.DType().Size()
-	fn, err := w.Kernel.For(op, self.DType())
+	fn, err := kernel.Of(w.Kernel).For(op, self.DType())
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func sortLines(op string, w backend.Sorting) error {
 		}
 	}
 	rows := self.Numel() / n
-	if w.Kernel == sortKernel && size > 1 && (n > longRow || n > longRow/2 && rows == 1 && parallel.Threads() > 1) {
+	if w.Kernel == kernelapi.Sort && size > 1 && (n > longRow || n > longRow/2 && rows == 1 && parallel.Threads() > 1) {
 		for row := range rows {
 			s.Do(func() error {
 				a := sortStageArgs{in: at(in, row*n), values: at(sorted[0], row*n), indices: at(sorted[1], row*n), n: n, descending: w.Params[0]}
@@ -142,8 +143,8 @@ func sortLines(op string, w backend.Sorting) error {
 			})
 		}
 	} else {
-		scratch := w.Entries * kernel.SortEntry(size)
-		if w.Kernel == sortKernel && size > 1 {
+		scratch := w.Entries * kernelapi.SortEntry(size)
+		if w.Kernel == kernelapi.Sort && size > 1 {
 			scratch = n * sortWord
 		}
 		shareRooms(&s, scratch, rows, max(Grain/(8*n), 1), func(begin, end int64, scratch uintptr) {

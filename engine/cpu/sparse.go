@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -17,14 +18,14 @@ import (
 )
 
 var (
-	placeKeys   = kernel.Get("place_keys").Row(0)
-	placeCount  = kernel.Get("place_count").Row(0)
-	placeSpread = kernel.Get("place_spread").Row(0)
-	placeSort   = kernel.Get("place_sort").Row(0)
-	placeMerge  = kernel.Get("place_merge").Row(0)
-	placeGroups = kernel.Get("place_groups").Row(0)
-	placeLines  = kernel.Get("place_lines").Row(0)
-	placeExpand = kernel.Get("place_expand").Row(0)
+	placeKeys   = kernel.Of(kernelapi.PlaceKeys).Row(0)
+	placeCount  = kernel.Of(kernelapi.PlaceCount).Row(0)
+	placeSpread = kernel.Of(kernelapi.PlaceSpread).Row(0)
+	placeSort   = kernel.Of(kernelapi.PlaceSort).Row(0)
+	placeMerge  = kernel.Of(kernelapi.PlaceMerge).Row(0)
+	placeGroups = kernel.Of(kernelapi.PlaceGroups).Row(0)
+	placeLines  = kernel.Of(kernelapi.PlaceLines).Row(0)
+	placeExpand = kernel.Of(kernelapi.PlaceExpand).Row(0)
 )
 
 const (
@@ -161,12 +162,12 @@ func (s *grouping) sort(order *tensor.Tensor) {
 		return tensor.Zeros(s.Op, []int64{count, 1 << buckets}, dtype.Int64, device.Host)
 	})
 	entries := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(s.Op, []int64{2, s.n, kernel.SortEntry(8)}, dtype.Uint8, device.Host)
+		return tensor.Empty(s.Op, []int64{2, s.n, kernelapi.SortEntry(8)}, dtype.Uint8, device.Host)
 	})
 	if s.Err != nil || s.n == 0 {
 		return
 	}
-	args := placeSortArgs{keys: at(s.keys, 0), order: at(order, 0), entries: at(entries, 0), other: at(entries, s.n*kernel.SortEntry(8)), shift: int64(width - buckets)}
+	args := placeSortArgs{keys: at(s.keys, 0), order: at(order, 0), entries: at(entries, 0), other: at(entries, s.n*kernelapi.SortEntry(8)), shift: int64(width - buckets)}
 	each := func(fn uintptr) {
 		pieces(s.n, step, func(p, begin, end int64) {
 			a := args

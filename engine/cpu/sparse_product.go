@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
@@ -17,12 +18,12 @@ import (
 )
 
 var (
-	spmmKernel   = kernel.Get("spmm")
-	spaddKernel  = kernel.Get("spadd")
-	spaddCounts  = kernel.Get("spadd_counts").Row(0)
-	sddmmKernel  = kernel.Get("sddmm")
-	spgemmKernel = kernel.Get("spgemm")
-	spgemmBounds = kernel.Get("spgemm_bounds").Row(0)
+	spmmKernel   = kernel.Of(kernelapi.Spmm)
+	spaddKernel  = kernel.Of(kernelapi.Spadd)
+	spaddCounts  = kernel.Of(kernelapi.SpaddCounts).Row(0)
+	sddmmKernel  = kernel.Of(kernelapi.Sddmm)
+	spgemmKernel = kernel.Of(kernelapi.Spgemm)
+	spgemmBounds = kernel.Of(kernelapi.SpgemmBounds).Row(0)
 )
 
 // csrMatrix mirrors csr_matrix of sparse_product.h; the others do so too.
@@ -337,7 +338,7 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) error {
 	} else {
 		args.log = int64(bits.Len64(uint64(2*max(longest, 1) - 1)))
 		sums, keys = empty(d.Compute(), 1<<args.log), empty(dtype.Int64, 1<<args.log)
-		sorted = empty(dtype.Uint8, 2*longest*kernel.SortEntry(8))
+		sorted = empty(dtype.Uint8, 2*longest*kernelapi.SortEntry(8))
 	}
 	if inner.Err != nil {
 		return inner.Err

@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
@@ -15,7 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var uniqueCounts = kernel.Get("unique_counts").Row(0)
+var uniqueCounts = kernel.Of(kernelapi.UniqueCounts).Row(0)
 
 // uniqueArgs mirrors unique_args of unique.h.
 type uniqueArgs struct {
@@ -25,7 +26,7 @@ type uniqueArgs struct {
 
 // unique groups equal rows.
 func unique(op string, w backend.Distinct) (backend.Groups, error) {
-	fn, err := w.Kernel.For(op, w.In.DType())
+	fn, err := kernel.Of(w.Kernel).For(op, w.In.DType())
 	n := w.In.Sizes()[0]
 	if err == nil && n > 1<<32-1 {
 		err = status.Runtimef("%s: %d elements exceed the maximum of 4294967295 for sorting", op, n)
@@ -40,7 +41,7 @@ func unique(op string, w backend.Distinct) (backend.Groups, error) {
 	s := groups{owner.Scope{Op: op}, w}
 	defer s.Close()
 	group := s.sorted
-	if w.Kernel.Name == "unique_consecutive" {
+	if w.Kernel.Name() == "unique_consecutive" {
 		group = s.consecutive
 	}
 	rows, counts := group(fn, args)
@@ -80,7 +81,7 @@ func (s *groups) sorted(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tenso
 	if s.Err != nil {
 		return nil, nil
 	}
-	scratch := s.Track(tensor.Empty(s.Op, []int64{2 * args.n * kernel.SortEntry(s.In.DType().Size())}, dtype.Uint8, device.Host))
+	scratch := s.Track(tensor.Empty(s.Op, []int64{2 * args.n * kernelapi.SortEntry(s.In.DType().Size())}, dtype.Uint8, device.Host))
 	if s.Err != nil {
 		return nil, nil
 	}
@@ -148,7 +149,7 @@ func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 	return backend.RowMajorCopy(&s.Scope, part, t.DType())
 }
 
-var memberKernel = kernel.Get("member")
+var memberKernel = kernel.Of(kernelapi.Member)
 
 // isIn returns a mask of the values that are among sorted ones.
 func isIn(op string, w backend.Membership) error {

@@ -5,10 +5,11 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
-var updateKernel = kernel.Get("update")
+var updateKernel = kernel.Of(kernelapi.Update)
 
 // update updates all parameters: threads share their elements, as if they were one list.
 func update(op string, w backend.Updating) error {

@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
 // A kernel's results arrive in the caller's variables for any stack depth: the stack may grow, and move, on the way into the call.
 func TestResultsArriveForAnyStackDepth(t *testing.T) {
-	panel := Get("lu_panel").Row(dtype.Float64)
+	panel := Of(kernelapi.LuPanel).Row(dtype.Float64)
 	column, pivots := make([]float64, 4), make([]int32, 1) // all zeros: the first pivot is one
 	for depth := range 3000 {
 		answer := make(chan int64)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
 type floating interface{ float32 | float64 }
@@ -19,7 +20,7 @@ type floating interface{ float32 | float64 }
 // runWith computes a row over adjacent elements, with one parameter of its dtype.
 func runWith[T floating](tier *table, name string, d dtype.DType, parameter T, inputs ...[]T) []T {
 	out := make([]T, len(inputs[0]))
-	l := &Loop{Row: tier.kernels[name].Row(d), Operands: int32(len(inputs) + 1), Outputs: 1, Ndim: 1}
+	l := &kernelapi.Loop{Row: tier.find(name).Row(d), Operands: int32(len(inputs) + 1), Outputs: 1, Ndim: 1}
 	l.Sizes[0] = int64(len(out))
 	*(*T)(unsafe.Pointer(&l.Params)) = parameter
 	var pins runtime.Pinner

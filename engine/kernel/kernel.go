@@ -52,6 +52,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
@@ -64,56 +65,17 @@ var registered = map[string]unsafe.Pointer{}
 
 func register(tier string, units unsafe.Pointer) { registered[tier] = units }
 
-// MaxOperands of an elementwise kernel.
-const MaxOperands = 8
+// Loop and C's lt_loop must agree to the byte, and so must the other structures of package kernelapi.
+var (
+	_ [unsafe.Sizeof(kernelapi.Loop{}) - C.sizeof_lt_loop]struct{}
+	_ [C.sizeof_lt_loop - unsafe.Sizeof(kernelapi.Loop{})]struct{}
+)
 
-// Loop is one run of an elementwise kernel over strided operands, outputs first, dimension 0 innermost, strides in bytes.
-// It mirrors lt_loop of abi.h.
-type Loop struct {
-	Row                     uintptr
-	Operands, Outputs, Ndim int32
-	Memory, Compute         [MaxOperands]dtype.DType
-	Stream                  bool
-	Fixed                   uint8
-	Data                    [MaxOperands]uintptr
-	Sizes                   [64]int64
-	Strides                 [MaxOperands][64]int64
-	Params                  [64]byte
-}
-
-// The two must agree to the byte.
-var _ [unsafe.Sizeof(Loop{}) - C.sizeof_lt_loop]struct{}
-var _ [C.sizeof_lt_loop - unsafe.Sizeof(Loop{})]struct{}
-
-// Kernel is a named kernel: one function per dtype, 0 for unsupported ones. Signature is that of abi.h. For elementwise kernels, Operands are the
-// letters of the operands, of which the first Outputs are written. Whole is set if outputs may be replaced by a buffer. Bit k of Fixed is set if
-// operand k must be passed in place.
+// Kernel is a kernel of a tier: one function per dtype, 0 for unsupported ones.
 type Kernel struct {
-	Name      string
-	Signature string
-	Operands  string
-	Outputs   int
-	Whole     bool
-	Fixed     uint8
-	float8    bool                     // eight-bit floats are computed on in float32
-	rows      [dtype.Count + 1]uintptr // the last one is for dtypes without kernels
-	tiny      [dtype.Count + 1]Tiny
-}
-
-// sign reads the signature.
-func (k *Kernel) sign(signature string) {
-	k.Signature = signature
-	at := strings.IndexAny(signature, "=>")
-	if at < 0 {
-		return
-	}
-	k.Outputs, k.Whole = at, signature[at] == '>'
-	k.Operands = signature[:at] + signature[at+1:]
-	for i, letter := range k.Operands {
-		if letter == 'X' {
-			k.Fixed |= 1 << i
-		}
-	}
+	kernelapi.Kernel
+	rows [dtype.Count + 1]uintptr // the last one is for dtypes without kernels
+	tiny [dtype.Count + 1]Tiny
 }
 
 // Row returns the function for dtype d, 0 where the kernel has none; Call rejects that.
@@ -127,41 +89,16 @@ func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 	return k.rows[d.Row()], nil
 }
 
-// Lacks returns the error that op has no function for dtype d.
-func (k *Kernel) Lacks(op string, d dtype.DType) error {
-	if d == dtype.Unpromoted {
-		return status.Unpromoted(op)
-	}
-	if wide := dtype.Complex64; d != wide && d.IsComplex() && k.Has(wide) {
-		return status.NotImplementedf("%s: not implemented for dtype %v; convert the operands to %v", op, d, wide)
-	}
-	return status.NotImplementedf("%s: not implemented for dtype %v", op, d)
-}
-
-// Compute returns the dtype in which the kernel computes for d: d itself if it has a row for it, and d.Compute() otherwise.
-func (k *Kernel) Compute(d dtype.DType) dtype.DType {
-	if k.Has(d) {
-		return d
-	}
-	if k.float8 && d.IsFloat8() {
-		return dtype.Float32
-	}
-	return d.Compute()
-}
-
-// ofFloat8 are the kernels that operators run on eight-bit floats: their results are exact.
-var ofFloat8 = []string{"abs", "differs", "eq", "isfinite", "isinf", "isnan", "ne"}
-
 // Tiny returns the Go form of a binary kernel for a few elements, or nil.
 func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d.Row()] }
 
-// Has reports whether the kernel serves dtype d.
+// Has reports whether the tier has a function for dtype d, which may need more instructions than the CPU has.
 func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d.Row()] != 0 }
 
 type table struct {
 	tier        string
 	amx         bool // includes the kernels that use the tile registers of AMX
-	kernels     map[string]*Kernel
+	kernels     [kernelapi.Count]Kernel
 	elementwise uintptr
 	copy        uintptr
 }
@@ -220,7 +157,10 @@ func supported(tier, name string, amx bool) bool {
 
 // read gathers the kernels that the units of a tier define.
 func read(tier string, amx bool) *table {
-	t := &table{tier: tier, amx: amx, kernels: map[string]*Kernel{}}
+	t := &table{tier: tier, amx: amx}
+	for i := range t.kernels {
+		t.kernels[i].Kernel = kernelapi.Kernel(i)
+	}
 	units := registered[tier]
 	for at := units; ; at = unsafe.Add(at, unsafe.Sizeof(units)) {
 		unit := *(*unsafe.Pointer)(at)
@@ -232,19 +172,22 @@ func read(tier string, amx bool) *table {
 			if entry.name == nil {
 				break
 			}
-			k := &Kernel{Name: C.GoString(entry.name)}
-			k.sign(C.GoString(entry.signature))
-			if supported(tier, k.Name, amx) {
+			name := C.GoString(entry.name)
+			number, ok := kernelapi.Find(name)
+			if !ok {
+				panic(fmt.Sprintf("kernel %q is not in package kernelapi: run make generate", name))
+			}
+			k := &t.kernels[number]
+			if supported(tier, name, amx) {
 				for i := range entry.rows {
 					k.rows[i] = uintptr(entry.rows[i])
 				}
 			}
-			k.tiny, k.float8 = tinyKernels[k.Name], slices.Contains(ofFloat8, k.Name)
-			t.kernels[k.Name] = k
+			k.tiny = tinyKernels[number]
 		}
 	}
-	t.elementwise = t.kernels["elementwise"].rows[0]
-	t.copy = t.kernels["copy"].rows[0]
+	t.elementwise = t.kernels[kernelapi.Elementwise].rows[0]
+	t.copy = t.kernels[kernelapi.Copy].rows[0]
 	return t
 }
 
@@ -259,25 +202,23 @@ func CPUTier() string {
 	return Tier()
 }
 
-// Get finds a kernel by name. A name that no unit defines is a defect of the caller and panics.
-func Get(name string) *Kernel {
-	k := load().kernels[name]
-	if k == nil {
-		panic(fmt.Sprintf("kernel %q is not defined by any unit of engine/kernel/src", name))
-	}
-	return k
-}
+// Of returns the functions of a kernel for this CPU.
+func Of(k kernelapi.Kernel) *Kernel { return &load().kernels[k] }
 
 // drivers is set once the tiers, whose files sort before this one, have registered.
 var drivers *table
 
-func init() { drivers = load() }
+func init() {
+	drivers = load()
+	kernelapi.CPU.Instructions = CPUTier()
+	kernelapi.CPU.RoundsProducts = Of(kernelapi.GemmRoundedAmx).Row(0) != 0
+}
 
 // Elementwise runs l over its operands.
-func Elementwise(l *Loop) { Call(drivers.elementwise, unsafe.Pointer(l)) }
+func Elementwise(l *kernelapi.Loop) { Call(drivers.elementwise, unsafe.Pointer(l)) }
 
 // Copy converts operand 1 of l into operand 0.
-func Copy(l *Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
+func Copy(l *kernelapi.Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 
 // onStack is never true, and escaped never set. The assignment makes escape analysis move the arguments of Call to the heap: a stack may grow and
 // move on the way into the call, and results that a kernel wrote to its old address would be lost.

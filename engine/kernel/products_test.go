@@ -67,7 +67,7 @@ func TestProductsAgreeWithAPlainLoop(t *testing.T) {
 	for _, table := range tierTables() {
 		for _, name := range []string{"gemm", "gemm_dots", "gemm_bfloat16", "gemm_dots_bfloat16", "gemm_amx"} {
 			for _, d := range dtype.All {
-				if fn := table.kernels[name].Row(d); fn != 0 {
+				if fn := table.find(name).Row(d); fn != 0 {
 					t.Run(fmt.Sprintf("%s/%s/%v", table.tier, name, d), func(t *testing.T) { checkProducts(t, fn, name, d) })
 				}
 			}
@@ -164,7 +164,7 @@ func TestRoundedProductsAgreeWithAPlainLoop(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	number := func(int64, int64) dtype.Scalar { return dtype.FloatScalar(r.NormFloat64()) }
 	for _, table := range tierTables() {
-		fn := table.kernels["gemm_rounded_amx"].Row(0)
+		fn := table.find("gemm_rounded_amx").Row(0)
 		if fn == 0 {
 			continue
 		}
@@ -190,7 +190,7 @@ func TestRoundedProductsAgreeWithAPlainLoop(t *testing.T) {
 				}
 				plain := c.bytes
 				c.bytes = bytes.Clone(old.bytes)
-				packed := packOf(table.kernels["gemm_rounded_amx_pack"].Row(0), b, n, k)
+				packed := packOf(table.find("gemm_rounded_amx_pack").Row(0), b, n, k)
 				g.PackedK = k
 				call(fn, g, [][]byte{a.bytes, packed, c.bytes}, func(g *RoundedGemm, at []uintptr) { g.A, g.Packed, g.C, g.D = at[0], at[1], at[2], at[2] })
 				assert.Equal(t, plain, c.bytes, "%s: packed, of sizes %v, layout %d", table.tier, s, layout)
@@ -227,7 +227,7 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 				row  dtype.DType
 			}{{"gemm_quantized", dtype.Int16, 0}, {"gemm_bytes", dtype.Uint8, 0}, {"gemm_quantized_amx", dtype.Uint8, dtype.Uint8}, {"gemm_quantized_amx", dtype.Int8, dtype.Int8}} {
 				name, left := kernel.name, kernel.left
-				fn := table.kernels[name].Row(kernel.row)
+				fn := table.find(name).Row(kernel.row)
 				if fn == 0 {
 					continue
 				}
@@ -252,7 +252,7 @@ func TestQuantizedProductsOfEveryTier(t *testing.T) {
 					call(fn, q, operands, place)
 					plain := bytes.Clone(c.bytes)
 					clear(c.bytes)
-					packed := packOf(table.kernels[name+"_pack"].Row(0), b, n, k)
+					packed := packOf(table.find(name+"_pack").Row(0), b, n, k)
 					call(fn, q, append(operands, packed), func(q *QuantizedGemm, at []uintptr) {
 						place(q, at)
 						q.B, q.Packed = 0, at[8]

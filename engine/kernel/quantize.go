@@ -3,16 +3,13 @@ package kernel
 // #include "quantize.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
 
-// QuantizedPair are the parameters of kernels of two quantized operands; it mirrors lt_quantized_pair.
-type QuantizedPair struct {
-	AScale, BScale, Factor        float32
-	AZero, BZero, Zero, Low, High int32
-}
+	"github.com/libtensor/libtensor/engine/kernelapi"
+)
 
-// Go and C must agree to the byte.
 var (
-	_ [unsafe.Sizeof(QuantizedPair{}) - C.sizeof_lt_quantized_pair]struct{}
-	_ [C.sizeof_lt_quantized_pair - unsafe.Sizeof(QuantizedPair{})]struct{}
+	_ [unsafe.Sizeof(kernelapi.QuantizedPair{}) - C.sizeof_lt_quantized_pair]struct{}
+	_ [C.sizeof_lt_quantized_pair - unsafe.Sizeof(kernelapi.QuantizedPair{})]struct{}
 )

@@ -3,10 +3,11 @@ package kernel
 // #include "scan.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
 
-// SortEntry returns the scratch, in bytes, for the entry of an element of size bytes: its key and its index.
-func SortEntry(size int64) int64 { return size + C.LT_SORT_INDEX }
+	"github.com/libtensor/libtensor/engine/kernelapi"
+)
 
 // Scan runs a kernel along the middle dimension of a contiguous tensor seen as Outer x N x Inner, for Width inner positions
 // from where the pointers start; it mirrors lt_scan.
@@ -19,5 +20,7 @@ type Scan struct {
 }
 
 // The two must agree to the byte.
+var _ [kernelapi.SortIndex - C.LT_SORT_INDEX]struct{}
+var _ [C.LT_SORT_INDEX - kernelapi.SortIndex]struct{}
 var _ [unsafe.Sizeof(Scan{}) - C.sizeof_lt_scan]struct{}
 var _ [C.sizeof_lt_scan - unsafe.Sizeof(Scan{})]struct{}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
 // rowsOf holds two disjoint rows of every operand of a kernel. Those of the outputs begin some bytes after a cache line.
@@ -26,7 +27,7 @@ const streamed, streamedRows, streamedGap, kept = 521, 2, 7, 64 // elements; byt
 
 // run returns the memory of the outputs, which held `before` everywhere.
 func (o *rowsOf) run(t *table, stream bool, before byte) [][]byte {
-	l := &Loop{Row: o.kernel.Row(o.dtype), Operands: int32(len(o.types)), Outputs: int32(o.outputs), Ndim: 2, Stream: stream, Fixed: o.kernel.Fixed}
+	l := &kernelapi.Loop{Row: o.kernel.Row(o.dtype), Operands: int32(len(o.types)), Outputs: int32(o.outputs), Ndim: 2, Stream: stream, Fixed: o.kernel.Fixed()}
 	l.Sizes[0], l.Sizes[1] = streamed, streamedRows
 	setParameters(l, o.kernel, o.dtype)
 	var pins runtime.Pinner
@@ -69,10 +70,10 @@ func TestWholeOutputsAndStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, tier := range tierTables() {
 		for _, k := range tier.elementwiseKernels() {
-			if !k.Whole {
+			if !k.IsWhole() {
 				continue
 			}
-			assert.Zero(t, k.Fixed, "%s: a block may not stand in for an operand at places of the kernel's choosing", k.Name)
+			assert.Zero(t, k.Fixed(), "%s: a block may not stand in for an operand at places of the kernel's choosing", k.Name())
 			for _, d := range dtype.All {
 				if !k.Has(d) {
 					continue
@@ -80,16 +81,16 @@ func TestWholeOutputsAndStreams(t *testing.T) {
 				o := rowsOf{kernel: k, dtype: d}
 				o.types, o.outputs = operandTypes(k, d)
 				for i, of := range o.types {
-					o.inputs = append(o.inputs, values(r, of, streamed*streamedRows, i == 2 && slices.Contains(nonzero, k.Name)))
+					o.inputs = append(o.inputs, values(r, of, streamed*streamedRows, i == 2 && slices.Contains(nonzero, k.Name())))
 				}
 				for o.shift = range int64(3) {
 					plain, other, past := o.run(tier, false, 0xA5), o.run(tier, false, 0x5A), o.run(tier, true, 0xA5)
 					for i, of := range o.types[:o.outputs] {
 						want, _ := o.written(plain[i], of)
 						got, around := o.written(other[i], of)
-						assert.True(t, slices.Equal(want, got), "%s of %v in tier %s: the result depends on what was in the output", k.Name, d, tier.tier)
-						assert.Empty(t, slices.DeleteFunc(around, func(b byte) bool { return b == 0x5A }), "%s of %v in tier %s writes beside its output", k.Name, d, tier.tier)
-						assert.True(t, slices.Equal(plain[i], past[i]), "%s of %v in tier %s, %d elements past a line, streamed", k.Name, d, tier.tier, o.shift)
+						assert.True(t, slices.Equal(want, got), "%s of %v in tier %s: the result depends on what was in the output", k.Name(), d, tier.tier)
+						assert.Empty(t, slices.DeleteFunc(around, func(b byte) bool { return b == 0x5A }), "%s of %v in tier %s writes beside its output", k.Name(), d, tier.tier)
+						assert.True(t, slices.Equal(plain[i], past[i]), "%s of %v in tier %s, %d elements past a line, streamed", k.Name(), d, tier.tier, o.shift)
 					}
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
 // tierTables holds the kernels of every tier that the CPU supports, the baseline first.
@@ -50,22 +51,22 @@ var fused = []string{"scatter_mul", "lerp", "prod", "cumprod", "pow"}
 
 // operandTypes lists the operands' dtypes of a row of dtype d and the number of outputs.
 func operandTypes(k *Kernel, d dtype.DType) (types []dtype.DType, outputs int) {
-	for _, letter := range k.Operands {
+	for _, letter := range k.Operands() {
 		of := map[rune]dtype.DType{'b': dtype.Bool, 'i': dtype.Int32, 'l': dtype.Int64, 'f': dtype.Float32, 'd': dtype.Float64, 'R': d.ToReal(), 'C': d.ToComplex(), 'T': d, 'X': d}
 		types = append(types, of[letter])
 	}
-	return types, strings.IndexAny(k.Signature, "=>")
+	return types, strings.IndexAny(k.Signature(), "=>")
 }
 
 // elementwise lists the elementwise kernels of a tier in order.
 func (t *table) elementwiseKernels() []*Kernel {
 	var kernels []*Kernel
-	for _, k := range t.kernels {
-		if k.Operands != "" {
+	for _, k := range t.list() {
+		if k.Operands() != "" {
 			kernels = append(kernels, k)
 		}
 	}
-	slices.SortFunc(kernels, func(a, b *Kernel) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(kernels, func(a, b *Kernel) int { return strings.Compare(a.Name(), b.Name()) })
 	return kernels
 }
 
@@ -141,17 +142,47 @@ func indices(r *rand.Rand, elements int64, wrong bool) []byte {
 	return bytes
 }
 
+// find returns the kernel of a name.
+func (t *table) find(name string) *Kernel {
+	k, _ := kernelapi.Find(name)
+	return &t.kernels[k]
+}
+
+// list returns all kernels.
+func (t *table) list() []*Kernel {
+	var all []*Kernel
+	for k := kernelapi.None + 1; k < kernelapi.Count; k++ {
+		all = append(all, &t.kernels[k])
+	}
+	return all
+}
+
+// TestTableOfDTypesIsThatOfTheSources: what package kernelapi says of each kernel is what the compiler made of its unit.
+func TestTableOfDTypesIsThatOfTheSources(t *testing.T) {
+	conditional := []string{"_amx", "gemm_bytes", "bfloat16"}
+	for _, tier := range compiledTiers() {
+		for _, k := range read(tier, false).list() {
+			if slices.ContainsFunc(conditional, func(part string) bool { return strings.Contains(k.Name(), part) }) {
+				continue
+			}
+			for _, d := range dtype.All {
+				assert.Equal(t, k.Kernel.Has(d), k.Has(d), "%s of %v in tier %s", k.Name(), d, tier)
+			}
+		}
+	}
+}
+
 // setParameters sets the parameters without which kernels read no valid memory.
-func setParameters(l *Loop, k *Kernel, d dtype.DType) {
+func setParameters(l *kernelapi.Loop, k *Kernel, d dtype.DType) {
 	to := unsafe.Pointer(&l.Params)
 	switch {
-	case k.Fixed != 0:
+	case k.Fixed() != 0:
 		*(*[2]int64)(to) = [2]int64{d.Size(), reach}
-	case k.Name == "float8_decode":
+	case k.Name() == "float8_decode":
 		*(*unsafe.Pointer)(to) = dtype.Float8E4M3FN.Float8Numbers()
-	case k.Name == "float8_translate":
+	case k.Name() == "float8_translate":
 		*(*unsafe.Pointer)(to) = dtype.Float8E4M3FN.Float8Codes(dtype.Float8E5M2)
-	case k.Name == "float8_encode":
+	case k.Name() == "float8_encode":
 		*(*dtype.Float8Format)(to) = dtype.Float8E4M3FN.Float8()
 	}
 }
@@ -159,7 +190,7 @@ func setParameters(l *Loop, k *Kernel, d dtype.DType) {
 // run computes n elements over copies of the operands, with the strides in elements. It returns the memory of the outputs and the parameters, which
 // hold the results of kernels without outputs.
 func run(t *table, k *Kernel, d dtype.DType, operands []operand, outputs int, n int64, gaps []int64) [][]byte {
-	l := &Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1, Fixed: k.Fixed}
+	l := &kernelapi.Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1, Fixed: k.Fixed()}
 	l.Sizes[0] = n
 	setParameters(l, k, d)
 	var pins runtime.Pinner
@@ -262,7 +293,7 @@ func TestTiersAgree(t *testing.T) {
 		t.Skip("the build or the machine has one tier")
 	}
 	for _, base := range tables[0].elementwiseKernels() {
-		name := base.Name
+		name := base.Name()
 	rows:
 		for _, d := range dtype.All {
 			if !base.Has(d) || d.IsComplex() && slices.Contains(fused, name) {
@@ -279,14 +310,14 @@ func TestTiersAgree(t *testing.T) {
 					for k, of := range types {
 						avoid := k == 2 && slices.Contains(nonzero, name)
 						o := operand{of, values(r, of, max(n*gaps[k], 1)+reach, avoid)}
-						if base.Fixed != 0 && base.Operands[k] == 'l' {
+						if base.Fixed() != 0 && base.Operands()[k] == 'l' {
 							o.bytes = indices(r, n*gaps[k], n%7 == 3)
 						}
 						operands = append(operands, o)
 					}
 					want := run(tables[0], base, d, operands, outputs, n, gaps)
 					for _, tier := range tables[1:] {
-						got := run(tier, tier.kernels[name], d, operands, outputs, n, gaps)
+						got := run(tier, tier.find(name), d, operands, outputs, n, gaps)
 						for o, of := range append(slices.Clone(types[:outputs]), dtype.Uint8) {
 							distance := apart(of, want[o], got[o])
 							if !assert.LessOrEqual(t, distance, ulps[name], fmt.Sprintf("%s of %v in tier %s: %d elements, strides %v", name, d, tier.tier, n, gaps)) {
@@ -303,8 +334,9 @@ func TestTiersAgree(t *testing.T) {
 // eachRow calls f for every row of the baseline's kernels of a signature, with its counterpart in every other tier.
 func eachRow(signature string, f func(base, tier *table, name string, d dtype.DType)) {
 	tables := tierTables()
-	for name, k := range tables[0].kernels {
-		if k.Signature != signature {
+	for _, k := range tables[0].list() {
+		name := k.Name()
+		if k.Signature() != signature {
 			continue
 		}
 		for _, d := range dtype.All {
@@ -349,15 +381,15 @@ func TestReductionsOfTiersAgree(t *testing.T) {
 			in := values(r, d, kept*reduced, false)
 			compute := func(t *table) []byte {
 				out := make([]byte, kept*result.Size())
-				l := Reduction{Kept: 1, Reduced: 1, Columns: columns * kept, Memory: d, Compute: d, Count: reduced}
+				l := kernelapi.Reduction{Kept: 1, Reduced: 1, Columns: columns * kept, Memory: d, Compute: d, Count: reduced}
 				l.OutMemory[0] = result
 				l.KeptSizes[0], l.ReducedSizes[0], l.KeptOut[0][0] = kept, reduced, result.Size()
 				l.KeptIn[0], l.ReducedIn[0] = reduced*d.Size(), d.Size()
 				if columns != 0 {
 					l.KeptIn[0], l.ReducedIn[0] = d.Size(), kept*d.Size()
 				}
-				call(t.kernels["reduce"].rows[0], l, [][]byte{in, out}, func(l *Reduction, at []uintptr) {
-					l.Op, l.In, l.Out[0] = t.kernels[name].Row(d), at[0], at[1]
+				call(t.find("reduce").rows[0], l, [][]byte{in, out}, func(l *kernelapi.Reduction, at []uintptr) {
+					l.Op, l.In, l.Out[0] = t.find(name).Row(d), at[0], at[1]
 				})
 				return out
 			}
@@ -382,7 +414,7 @@ func TestScansOfTiersAgree(t *testing.T) {
 			compute := func(t *table) []byte {
 				out, indices := make([]byte, elements*d.Size()), make([]byte, elements*8)
 				s := Scan{Outer: c[0], N: c[1], Inner: c[2], Width: c[2]}
-				call(t.kernels[name].Row(d), s, [][]byte{in, out, indices}, func(s *Scan, at []uintptr) {
+				call(t.find(name).Row(d), s, [][]byte{in, out, indices}, func(s *Scan, at []uintptr) {
 					s.In, s.With, s.Out = at[0], at[0], [2]uintptr{at[1], at[2]}
 				})
 				return out
@@ -429,10 +461,10 @@ func TestCastsOfTiersAgree(t *testing.T) {
 					}
 					compute := func(t *table) []byte {
 						out := make([]byte, max(n*gaps[0], 1)*to.Size())
-						l := Loop{Operands: 2, Outputs: 1, Ndim: 1}
+						l := kernelapi.Loop{Operands: 2, Outputs: 1, Ndim: 1}
 						l.Memory[0], l.Memory[1] = to, from
 						l.Sizes[0], l.Strides[0][0], l.Strides[1][0] = n, gaps[0]*to.Size(), gaps[1]*from.Size()
-						call(t.copy, l, [][]byte{out, in}, func(l *Loop, at []uintptr) { l.Data[0], l.Data[1] = at[0], at[1] })
+						call(t.copy, l, [][]byte{out, in}, func(l *kernelapi.Loop, at []uintptr) { l.Data[0], l.Data[1] = at[0], at[1] })
 						return out
 					}
 					want := compute(tables[0])
@@ -456,10 +488,10 @@ func TestCopiesKeepTheBits(t *testing.T) {
 				for i := range in {
 					in[i] = byte(r.Uint32()) | 0x7d // many are NaN
 				}
-				l := Loop{Operands: 2, Outputs: 1, Ndim: 1}
+				l := kernelapi.Loop{Operands: 2, Outputs: 1, Ndim: 1}
 				l.Memory[0], l.Memory[1] = d, d
 				l.Sizes[0], l.Strides[0][0], l.Strides[1][0] = n, gaps[0]*d.Size(), gaps[1]*d.Size()
-				call(tier.copy, l, [][]byte{out, in}, func(l *Loop, at []uintptr) { l.Data[0], l.Data[1] = at[0], at[1] })
+				call(tier.copy, l, [][]byte{out, in}, func(l *kernelapi.Loop, at []uintptr) { l.Data[0], l.Data[1] = at[0], at[1] })
 				for i := range int64(n) {
 					to, from := i*gaps[0]*d.Size(), i*gaps[1]*d.Size()
 					assert.Equal(t, in[from:from+d.Size()], out[to:to+d.Size()], "%v in tier %s, strides %v, element %d", d, tier.tier, gaps, i)

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
 // TinyLimit is the number of elements up to which a plain Go loop beats the way into C and back, which costs as much as a
@@ -16,10 +17,10 @@ type Tiny func(out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n 
 type tinyNumber interface{ float32 | float64 | int64 }
 
 // tinyKernels are the kernels that programs with small tensors call most. Their results are bitwise identical to those of the C++ kernels.
-var tinyKernels = map[string][dtype.Count + 1]Tiny{
-	"add": tinyRows(tinyAdd[float32], tinyAdd[float64], tinyAdd[int64]),
-	"sub": tinyRows(tinySub[float32], tinySub[float64], tinySub[int64]),
-	"mul": tinyRows(tinyMul[float32], tinyMul[float64], tinyMul[int64]),
+var tinyKernels = map[kernelapi.Kernel][dtype.Count + 1]Tiny{
+	kernelapi.Add: tinyRows(tinyAdd[float32], tinyAdd[float64], tinyAdd[int64]),
+	kernelapi.Sub: tinyRows(tinySub[float32], tinySub[float64], tinySub[int64]),
+	kernelapi.Mul: tinyRows(tinyMul[float32], tinyMul[float64], tinyMul[int64]),
 }
 
 func tinyRows(singles, doubles, integers Tiny) (rows [dtype.Count + 1]Tiny) {

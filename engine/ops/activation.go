@@ -5,7 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -29,7 +29,7 @@ func NnLeakyRelu(out, self *tensor.Tensor, slope float64) (*tensor.Tensor, error
 	return nnLeakyRelu.runKernel(out, floatParams(slope), self)
 }
 
-var openGradient = newPointwise("nn_piecewise_gradient", "open_gradient", promote)
+var openGradient = newPointwise("nn_piecewise_gradient", kernelapi.OpenGradient, promote)
 
 // NnPiecewiseGradient multiplies a gradient by inside where self is within [low, high], and by outside elsewhere.
 func NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (*tensor.Tensor, error) {
@@ -148,8 +148,8 @@ func NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (*t
 
 // The other form of gelu.
 var (
-	geluTanh         = &pointwise{name: "nn_gelu", kernel: kernel.Get("gelu_tanh"), rule: promote}
-	geluTanhGradient = &pointwise{name: "nn_gelu_gradient", kernel: kernel.Get("gelu_tanh_gradient"), rule: promote}
+	geluTanh         = &pointwise{name: "nn_gelu", kernel: kernelapi.GeluTanh, rule: promote}
+	geluTanhGradient = &pointwise{name: "nn_gelu_gradient", kernel: kernelapi.GeluTanhGradient, rule: promote}
 )
 
 // NnGelu returns x times the distribution function of the normal distribution, or an approximation of that.

@@ -3,15 +3,16 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
-	addScaled = newPointwise("add", "add_scaled", promote)
-	subScaled = newPointwise("sub", "add_scaled", promote)
-	square    = newPointwise("square", "square", promote)
+	addScaled = newPointwise("add", kernelapi.AddScaled, promote)
+	subScaled = newPointwise("sub", kernelapi.AddScaled, promote)
+	square    = newPointwise("square", kernelapi.Square, promote)
 )
 
 // checkAlpha returns an error for a factor that the result's dtype cannot hold.

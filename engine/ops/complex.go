@@ -2,12 +2,13 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var angle = newPointwise("angle", "angle", realOf)
+var angle = newPointwise("angle", kernelapi.Angle, realOf)
 
 // ComplexParts makes complex numbers of their parts.
 func ComplexParts(out, re, im *tensor.Tensor) (*tensor.Tensor, error) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var convolutionKernel = kernel.Get("convolution")
+var convolutionKernel = kernelapi.Convolution
 
 // NnConvolution makes results of images and kernels.
 func NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
@@ -70,7 +70,7 @@ func (c *convolution) newResult(format shape.MemoryFormat) (*tensor.Tensor, erro
 			return nil, status.Runtimef("%s: expected all operands to have the same dtype, but got %v and %v", c.op, a.DType(), t.DType())
 		}
 	}
-	if _, err := convolutionKernel.For(c.op, a.DType()); err != nil {
+	if err := convolutionKernel.Check(c.op, a.DType()); err != nil {
 		return nil, err
 	}
 	dev, err := tensoriter.Device(c.op, given...)

@@ -9,16 +9,16 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-var rangeKernel, linspaceKernel = kernel.Get("range"), kernel.Get("linspace")
+var rangeKernel, linspaceKernel = kernelapi.Range, kernelapi.Linspace
 
 // newRangeOutput opens the output of n elements that k fills; an out of as many elements keeps its shape.
-func newRangeOutput(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (tensoriter.Output, error) {
+func newRangeOutput(op string, k kernelapi.Kernel, out *tensor.Tensor, n int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (tensoriter.Output, error) {
 	size, fills := []int64{n}, d
 	switch {
 	case out != nil:
@@ -28,7 +28,7 @@ func newRangeOutput(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d,
 	case d == dtype.None:
 		fills = otherwise
 	}
-	if _, err := k.For(op, fills); err != nil {
+	if err := k.Check(op, fills); err != nil {
 		return tensoriter.Output{}, err
 	}
 	return newFactoryOutput(op, out, size, d, otherwise, layout, dev)

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	distanceKernel  = kernel.Get("distance")
-	euclideanKernel = kernel.Get("euclidean")
+	distanceKernel  = kernelapi.Distance
+	euclideanKernel = kernelapi.Euclidean
 )
 
 // manyRows is the number of rows from which on the Euclidean distance is taken from products by default, as in PyTorch.

@@ -3,15 +3,15 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
-	truncDivide = &pointwise{name: "div", kernel: kernel.Get("trunc_divide"), rule: promote, unrounded: true}
-	floatPower  = newPointwise("float_power", "pow", promote)
+	truncDivide = &pointwise{name: "div", kernel: kernelapi.TruncDivide, rule: promote, unrounded: true}
+	floatPower  = newPointwise("float_power", kernelapi.Pow, promote)
 )
 
 // Div divides; rounding is "" (true division), "trunc" or "floor".
@@ -106,8 +106,8 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 
 // The exponents 1/2 and -1/2 as scalars. The results for -inf and -0 are those of sqrt, as in PyTorch.
 var (
-	powerHalf      = &pointwise{name: "pow", kernel: kernel.Get("sqrt"), rule: promoteFloat}
-	powerMinusHalf = &pointwise{name: "pow", kernel: kernel.Get("rsqrt"), rule: promoteFloat}
+	powerHalf      = &pointwise{name: "pow", kernel: kernelapi.Sqrt, rule: promoteFloat}
+	powerMinusHalf = &pointwise{name: "pow", kernel: kernelapi.Rsqrt, rule: promoteFloat}
 )
 
 // rootOf returns sqrt or rsqrt if exponent is the scalar 1/2 or -1/2 in dtype d, and nil otherwise.

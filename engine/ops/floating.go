@@ -5,7 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -13,12 +13,12 @@ import (
 )
 
 var (
-	nextafterBits = newPointwise("nextafter", "nextafter_bits", promote)
-	deg2rad       = newPointwise("deg2rad", "mul", promoteFloat)
-	rad2deg       = newPointwise("rad2deg", "mul", promoteFloat)
+	nextafterBits = newPointwise("nextafter", kernelapi.NextafterBits, promote)
+	deg2rad       = newPointwise("deg2rad", kernelapi.Mul, promoteFloat)
+	rad2deg       = newPointwise("rad2deg", kernelapi.Mul, promoteFloat)
 
-	frexp = kernel.Get("frexp")
-	ldexp = newPointwise("ldexp", "ldexp", promote)
+	frexp = kernelapi.Frexp
+	ldexp = newPointwise("ldexp", kernelapi.Ldexp, promote)
 )
 
 // Nextafter steps from self to the next number towards other.

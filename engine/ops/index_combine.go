@@ -6,29 +6,29 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	scatterAdd   = kernel.Get("scatter_add")
-	scatterMul   = kernel.Get("scatter_mul")
-	uniqueKernel = kernel.Get("unique")
+	scatterAdd   = kernelapi.ScatterAdd
+	scatterMul   = kernelapi.ScatterMul
+	uniqueKernel = kernelapi.Unique
 )
 
 // longSum is the number of terms from which a float32 sum is computed in float64: at 2^24 ones a float32 sum stops growing.
 const longSum = 1 << 23
 
 // combineSource combines source, of self's dtype or of the dtype that its sums are computed in, into the indexed elements of self by k.
-func (a *indexed) combineSource(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) {
+func (a *indexed) combineSource(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) {
 	if join := a.prepareCombine(s, k, self, source); s.Err == nil {
 		join()
 	}
 }
 
 // prepareCombine allocates all memory of combineSource and returns a function that does the rest.
-func (a *indexed) prepareCombine(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) (join func()) {
+func (a *indexed) prepareCombine(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) (join func()) {
 	if s.Err != nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (a *indexed) prepareCombine(s *scope, k *kernel.Kernel, self, source *tenso
 }
 
 // prepareCombineSame is prepareCombine in the dtype of self.
-func (a *indexed) prepareCombineSame(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) func() {
+func (a *indexed) prepareCombineSame(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor) func() {
 	from := s.expandTo(source, a.sizes)
 	if s.Err != nil {
 		return nil
@@ -53,7 +53,7 @@ func (a *indexed) prepareCombineSame(s *scope, k *kernel.Kernel, self, source *t
 }
 
 // sumDType returns the dtype in which k accumulates elements of d: 16-bit floats are summed and multiplied in float32 and rounded once.
-func (a *indexed) sumDType(k *kernel.Kernel, d dtype.DType) dtype.DType {
+func (a *indexed) sumDType(k kernelapi.Kernel, d dtype.DType) dtype.DType {
 	switch {
 	case k != scatterAdd && k != scatterMul:
 		return d
@@ -100,7 +100,7 @@ func (a *indexed) isSparse(self *tensor.Tensor) bool {
 }
 
 // prepareCombineCopy is prepareCombine in a copy of self in dtype d.
-func (a *indexed) prepareCombineCopy(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
+func (a *indexed) prepareCombineCopy(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
 	wide := s.Track(tensor.EmptyStrided(s.Op, self.Sizes(), self.Strides(), d, self.Device()))
 	join := a.prepareCombineSame(s, k, wide, s.convertTo(source, d))
 	return func() {
@@ -111,7 +111,7 @@ func (a *indexed) prepareCombineCopy(s *scope, k *kernel.Kernel, self, source *t
 }
 
 // prepareCombineRows is prepareCombine in a copy, in dtype d, of those elements of self that index selects.
-func (a *indexed) prepareCombineRows(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
+func (a *indexed) prepareCombineRows(s *scope, k kernelapi.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
 	positions, numbers := a.distinctPositions(s)
 	if s.Err != nil {
 		return nil

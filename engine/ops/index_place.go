@@ -6,16 +6,16 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	gatherKernel     = kernel.Get("gather")
-	putKernel        = kernel.Get("put")
-	maskedFillKernel = kernel.Get("masked_fill")
-	locateKernel     = kernel.Get("locate")
+	gatherKernel     = kernelapi.Gather
+	putKernel        = kernelapi.Put
+	maskedFillKernel = kernelapi.MaskedFill
+	locateKernel     = kernelapi.Locate
 )
 
 // indexed describes the elements of an indexed read or write: a view of the indexed tensor with stride 0 along the dimensions of index, the stride
@@ -47,7 +47,7 @@ func (a *indexed) writeIndexed(s *scope, self, source *tensor.Tensor) {
 }
 
 // runKernel runs a kernel with a.index as an operand, the output first.
-func (a *indexed) runKernel(s *scope, k *kernel.Kernel, operands [3]*tensor.Tensor) {
+func (a *indexed) runKernel(s *scope, k kernelapi.Kernel, operands [3]*tensor.Tensor) {
 	if s.Err == nil {
 		d := operands[0].DType()
 		s.Err = backend.On(operands[0]).Indexed(s.Op, backend.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check})

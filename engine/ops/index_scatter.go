@@ -7,7 +7,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	scatterMax    = kernel.Get("scatter_max")
-	scatterMin    = kernel.Get("scatter_min")
-	divideByCount = kernel.Get("divide_by_count")
+	scatterMax    = kernelapi.ScatterMax
+	scatterMin    = kernelapi.ScatterMin
+	divideByCount = kernelapi.DivideByCount
 )
 
 // scattering is a write of source to the positions that index names along dimension d of self.
@@ -143,7 +143,7 @@ func (s *scattering) writeSource(to *tensor.Tensor) {
 
 // reduceSource combines by a named operation: sum, prod, mean, amax, amin.
 func (s *scattering) reduceSource(to *tensor.Tensor, name string, includeSelf bool) {
-	k := map[string]*kernel.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
+	k := map[string]kernelapi.Kernel{"sum": scatterAdd, "mean": scatterAdd, "prod": scatterMul, "amax": scatterMax, "amin": scatterMin}[name]
 	if !k.Has(to.DType()) {
 		s.Err = status.NotImplementedf("%s: %s is not implemented for dtype %v", s.Op, name, to.DType())
 		return
@@ -166,7 +166,7 @@ func (s *scattering) reduceSource(to *tensor.Tensor, name string, includeSelf bo
 
 // accumulationDType returns the dtype of the copy of work that a reduction is computed in, or the dtype of work if it needs no copy: the
 // sum for a mean is rounded with it, and that of integers must not wrap. A copy of work for sums takes no more memory than its elements.
-func (s *scattering) accumulationDType(k *kernel.Kernel, name string, work *tensor.Tensor) dtype.DType {
+func (s *scattering) accumulationDType(k kernelapi.Kernel, name string, work *tensor.Tensor) dtype.DType {
 	d := work.DType()
 	if name == "mean" && d.IsIntegral() && d != dtype.Uint64 {
 		return dtype.Int64
@@ -179,7 +179,7 @@ func (s *scattering) accumulationDType(k *kernel.Kernel, name string, work *tens
 }
 
 // joinSource combines the source into work. Everything that can fail comes first: on an error, work is unchanged.
-func (s *scattering) joinSource(k *kernel.Kernel, work *tensor.Tensor, name string, includeSelf bool) {
+func (s *scattering) joinSource(k kernelapi.Kernel, work *tensor.Tensor, name string, includeSelf bool) {
 	var counts *tensor.Tensor
 	if name == "mean" {
 		counts = s.countTerms(work, includeSelf)

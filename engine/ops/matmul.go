@@ -6,7 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-var gemmKernel, dotKernel = kernel.Get("gemm"), kernel.Get("dot")
+var gemmKernel, dotKernel = kernelapi.Gemm, kernelapi.Dot
 
 var (
 	zero    = dtype.IntScalar(0)
@@ -99,7 +99,7 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 	if self == nil && d == dtype.Bool && (a.Numel() == 0 || b.Numel() == 0) {
 		return nil // nothing is multiplied
 	}
-	if _, err := gemmKernel.For(op, d); err != nil || self == nil {
+	if err := gemmKernel.Check(op, d); err != nil || self == nil {
 		return err
 	}
 	if !shape.ExpandsTo(self.Sizes(), sizes) {
@@ -299,7 +299,7 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 	if self.Numel() != other.Numel() {
 		return nil, status.Runtimef("%s: inconsistent tensor size, expected tensors to have the same number of elements, but got %d and %d", op, self.Numel(), other.Numel())
 	}
-	if _, err := dotKernel.For(op, self.DType()); err != nil {
+	if err := dotKernel.Check(op, self.DType()); err != nil {
 		return nil, err
 	}
 	to, err := productOutput(op, out, self, other, nil, unscale, zero)
@@ -310,7 +310,7 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 }
 
 // addOuter adds a product of a column and a row.
-var addOuter = &pointwise{name: "addr", kernel: kernel.Get("addcmul"), rule: promote}
+var addOuter = &pointwise{name: "addr", kernel: kernelapi.Addcmul, rule: promote}
 
 // Addr returns beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0, self is
 // not read.

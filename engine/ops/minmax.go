@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -11,11 +12,11 @@ import (
 )
 
 var (
-	amaxOf    = newReducer("amax")
-	aminOf    = newReducer("amin")
-	aminmaxOf = newReducer("aminmax")
-	argmaxOf  = newReducer("argmax")
-	argminOf  = newReducer("argmin")
+	amaxOf    = reducer{kernelapi.Amax}
+	aminOf    = reducer{kernelapi.Amin}
+	aminmaxOf = reducer{kernelapi.Aminmax}
+	argmaxOf  = reducer{kernelapi.Argmax}
+	argminOf  = reducer{kernelapi.Argmin}
 )
 
 // checkNotEmpty returns an error for to reduce over dimensions without elements: such a reduction has no identity.

@@ -6,7 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -26,7 +26,7 @@ const (
 // pointwise is an elementwise operator: a kernel and its rule.
 type pointwise struct {
 	name    string
-	kernel  *kernel.Kernel
+	kernel  kernelapi.Kernel
 	rule    rule
 	swapped bool // the kernel takes the two inputs in the other order
 	exact   bool // out must have the result's dtype
@@ -37,8 +37,8 @@ type pointwise struct {
 	mixed     func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) // replaces runKernel for operands of two dtypes
 }
 
-func newPointwise(name, kernelName string, r rule) *pointwise {
-	return &pointwise{name: name, kernel: kernel.Get(kernelName), rule: r}
+func newPointwise(name string, k kernelapi.Kernel, r rule) *pointwise {
+	return &pointwise{name: name, kernel: k, rule: r}
 }
 
 // params fills in kernel parameters once the compute dtype is known.

@@ -5,20 +5,20 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
-	maxPoolKernel             = kernel.Get("max_pool")
-	maxPoolGradientKernel     = kernel.Get("max_pool_gradient")
-	averagePoolKernel         = kernel.Get("average_pool")
-	averagePoolGradientKernel = kernel.Get("average_pool_gradient")
-	fractionalPoolKernel      = kernel.Get("fractional_pool")
-	columnsKernel             = kernel.Get("columns")
-	fromColumnsKernel         = kernel.Get("from_columns")
+	maxPoolKernel             = kernelapi.MaxPool
+	maxPoolGradientKernel     = kernelapi.MaxPoolGradient
+	averagePoolKernel         = kernelapi.AveragePool
+	averagePoolGradientKernel = kernelapi.AveragePoolGradient
+	fractionalPoolKernel      = kernelapi.FractionalPool
+	columnsKernel             = kernelapi.Columns
+	fromColumnsKernel         = kernelapi.FromColumns
 )
 
 // NnLargest returns the largest element of each window.
@@ -144,7 +144,7 @@ type pooler struct {
 	backend.Pooling
 }
 
-func newPooler(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) *pooler {
+func newPooler(op string, k kernelapi.Kernel, taps, stride, padding, dilation []int64) *pooler {
 	return &pooler{*newScope(op), backend.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
 }
 
@@ -186,7 +186,7 @@ func (p *pooler) launchKernel() {
 	if p.Err != nil {
 		return
 	}
-	if _, err := p.Kernel.For(p.Op, p.Images.DType()); err != nil {
+	if err := p.Kernel.Check(p.Op, p.Images.DType()); err != nil {
 		p.Fail(err)
 		return
 	}

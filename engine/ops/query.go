@@ -5,7 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/format"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -133,4 +133,4 @@ func SetWarnAlways(b bool) error {
 func IsWarnAlwaysEnabled() (bool, error) { return warning.Always(), nil }
 
 // CpuTier names the instructions that kernels use.
-func CpuTier() (string, error) { return kernel.CPUTier(), nil }
+func CpuTier() (string, error) { return kernelapi.CPU.Instructions, nil }

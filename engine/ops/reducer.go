@@ -3,16 +3,14 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 // reducer is a reduction kernel.
-type reducer struct{ kernel *kernel.Kernel }
-
-func newReducer(name string) reducer { return reducer{kernel.Get(name)} }
+type reducer struct{ kernel kernelapi.Kernel }
 
 // runReducer reduces in over the dimensions in mask, computing in dtype compute, and writes outs. A nil output is not written.
 func (r reducer) runReducer(op string, compute dtype.DType, outs [2]*tensor.Tensor, in *tensor.Tensor, mask []bool, params ...float64) error {
@@ -23,7 +21,7 @@ func (r reducer) runReducer(op string, compute dtype.DType, outs [2]*tensor.Tens
 
 // reduceOutput opens the output of dtype result and reduces in to it.
 func (r reducer) reduceOutput(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
-	if _, err := r.kernel.For(op, compute.Compute()); err != nil {
+	if err := r.kernel.Check(op, compute.Compute()); err != nil {
 		return nil, err
 	}
 	to := tensoriter.Output{Op: op, Out: out, Sizes: reducedSizes(in.Sizes(), mask, keepdim), DType: result, Device: in.Device(), Sharing: tensoriter.Beside}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -11,18 +12,18 @@ import (
 )
 
 var (
-	sumOf       = newReducer("sum")
-	prodOf      = newReducer("prod")
-	meanOf      = newReducer("mean")
-	nansumOf    = newReducer("nansum")
-	nanmeanOf   = newReducer("nanmean")
-	nonzeroOf   = newReducer("count_nonzero")
-	anyOf       = newReducer("any")
-	allOf       = newReducer("all")
-	normZeroOf  = newReducer("norm_zero")
-	normOneOf   = newReducer("norm_one")
-	normTwoOf   = newReducer("norm_two")
-	normOtherOf = newReducer("norm_p")
+	sumOf       = reducer{kernelapi.Sum}
+	prodOf      = reducer{kernelapi.Prod}
+	meanOf      = reducer{kernelapi.Mean}
+	nansumOf    = reducer{kernelapi.Nansum}
+	nanmeanOf   = reducer{kernelapi.Nanmean}
+	nonzeroOf   = reducer{kernelapi.CountNonzero}
+	anyOf       = reducer{kernelapi.Any}
+	allOf       = reducer{kernelapi.All}
+	normZeroOf  = reducer{kernelapi.NormZero}
+	normOneOf   = reducer{kernelapi.NormOne}
+	normTwoOf   = reducer{kernelapi.NormTwo}
+	normOtherOf = reducer{kernelapi.NormP}
 )
 
 // sumDType returns the dtype of a sum or product: as given, else the output's, else that of sums of self's elements.

@@ -6,12 +6,13 @@ import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	normMaxOf = newReducer("norm_max")
-	normMinOf = newReducer("norm_min")
+	normMaxOf = reducer{kernelapi.NormMax}
+	normMinOf = reducer{kernelapi.NormMin}
 )
 
 // scaled is a reduction that multiplies its result by c, or by a power of c, where all elements are multiplied by c > 0. Where intermediate values overflow

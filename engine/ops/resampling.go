@@ -6,12 +6,12 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var resampleKernel = kernel.Get("resample")
+var resampleKernel = kernelapi.Resample
 
 // NnResampled are images with other sizes.
 func NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
@@ -39,7 +39,7 @@ func resampleTensor(op string, self *tensor.Tensor, sizes []int64, w backend.Res
 		}
 	}
 	d := self.DType()
-	if _, err := resampleKernel.For(op, d); err != nil || w.Transposed && d == dtype.Uint8 {
+	if err := resampleKernel.Check(op, d); err != nil || w.Transposed && d == dtype.Uint8 {
 		s.Fail(err)
 		s.Failf("not implemented for %v", d)
 		return nil, s.Err

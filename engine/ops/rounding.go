@@ -5,13 +5,13 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
-var roundDecimals = &pointwise{name: "round", kernel: kernel.Get("round_decimals"), rule: promote, exact: true}
+var roundDecimals = &pointwise{name: "round", kernel: kernelapi.RoundDecimals, rule: promote, exact: true}
 
 // toInteger rounds floats and copies integers.
 func (p *pointwise) toInteger(out, self *tensor.Tensor) (*tensor.Tensor, error) {

@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/backend"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
 )
 
 var (
-	sampleKernel       = kernel.Get("sample")
-	sampleSlopeKernel  = kernel.Get("sample_slope")
-	sampleSpreadKernel = kernel.Get("sample_spread")
+	sampleKernel       = kernelapi.Sample
+	sampleSlopeKernel  = kernelapi.SampleSlope
+	sampleSpreadKernel = kernelapi.SampleSpread
 )
 
 // NnSampled samples images at the points of a grid.
@@ -75,7 +75,7 @@ type sampler struct {
 	backend.Sampling
 }
 
-func newSampler(op string, k *kernel.Kernel, mode, padding int64, alignCorners bool) *sampler {
+func newSampler(op string, k kernelapi.Kernel, mode, padding int64, alignCorners bool) *sampler {
 	return &sampler{*newScope(op), backend.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
 }
 
@@ -110,7 +110,7 @@ func (p *sampler) setOperands(images, grid, along *tensor.Tensor) {
 	if p.Err != nil {
 		return
 	}
-	if _, err := p.Kernel.For(p.Op, images.DType()); err != nil {
+	if err := p.Kernel.Check(p.Op, images.DType()); err != nil {
 		p.Fail(err)
 		return
 	}

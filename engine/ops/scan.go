@@ -6,7 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -14,17 +14,17 @@ import (
 )
 
 var (
-	cumsumKernel       = kernel.Get("cumsum")
-	cumprodKernel      = kernel.Get("cumprod")
-	logcumsumexpKernel = kernel.Get("logcumsumexp")
-	cummaxKernel       = kernel.Get("cummax")
-	cumminKernel       = kernel.Get("cummin")
-	softmaxKernel      = kernel.Get("softmax")
-	logSoftmaxKernel   = kernel.Get("log_softmax")
-	logsumexpKernel    = kernel.Get("logsumexp")
+	cumsumKernel       = kernelapi.Cumsum
+	cumprodKernel      = kernelapi.Cumprod
+	logcumsumexpKernel = kernelapi.Logcumsumexp
+	cummaxKernel       = kernelapi.Cummax
+	cumminKernel       = kernelapi.Cummin
+	softmaxKernel      = kernelapi.Softmax
+	logSoftmaxKernel   = kernelapi.LogSoftmax
+	logsumexpKernel    = kernelapi.Logsumexp
 
-	softmaxGradientKernel    = kernel.Get("softmax_gradient")
-	logSoftmaxGradientKernel = kernel.Get("log_softmax_gradient")
+	softmaxGradientKernel    = kernelapi.SoftmaxGradient
+	logSoftmaxGradientKernel = kernelapi.LogSoftmaxGradient
 )
 
 // splitAround splits sizes around dim: the product of the sizes before it, its size, and the product of those after it.
@@ -37,14 +37,14 @@ func splitAround(sizes []int64, dim int) (outer, n, inner int64) {
 
 // runScan runs a kernel along dim over contiguous tensors of the shape of in: in and values of the same dtype, indices,
 // where given, of int64.
-func runScan(op string, k *kernel.Kernel, in, values, indices *tensor.Tensor, dim int) error {
+func runScan(op string, k kernelapi.Kernel, in, values, indices *tensor.Tensor, dim int) error {
 	w := backend.Lanes{Kernel: k, In: in, Out: values, Indices: indices}
 	w.Outer, w.N, w.Inner = splitAround(in.Sizes(), dim)
 	return backend.On(in).Scan(op, w)
 }
 
 // runScanOutput fills out, of dtype d and self's shape, by a kernel along dim.
-func runScanOutput(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func runScanOutput(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	at, err := shape.WrapDim(op, dim, self.Dim())
 	if err = cmp.Or(err, tensoriter.SameDType(op, out, d)); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func runScanOutput(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim in
 		return s.writeResult(out, s.copyContiguous(self, d))
 	}
 	compute := k.Compute(d)
-	if _, err := k.For(op, compute); err != nil {
+	if err := k.Check(op, compute); err != nil {
 		return nil, err
 	}
 	from := self
@@ -88,7 +88,7 @@ func Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor
 	return scanNumbers("cumprod", cumprodKernel, out, self, dim, d)
 }
 
-func scanNumbers(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func scanNumbers(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if out == self && d != dtype.None && d != self.DType() {
 		return nil, status.Runtimef("%s: dtype must be the dtype of self, %[3]v, in the in-place variant, but got %[2]v", op, d, self.DType())
 	}
@@ -115,7 +115,7 @@ func Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tens
 	return scanExtreme("cummin", cumminKernel, outValues, outIndices, self, dim)
 }
 
-func scanExtreme(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func scanExtreme(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if err := requireOrder(op, self); err != nil && self.Numel() > 0 {
 		return nil, nil, err
 	}
@@ -149,7 +149,7 @@ func LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Ten
 	return runSoftmax("log_softmax", logSoftmaxKernel, out, self, dim, d)
 }
 
-func runSoftmax(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+func runSoftmax(op string, k kernelapi.Kernel, out, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		d = self.DType()
 	}
@@ -207,7 +207,7 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 		return nil, err
 	}
 	compute := logsumexpKernel.Compute(d)
-	if _, err := logsumexpKernel.For(op, compute); err != nil {
+	if err := logsumexpKernel.Check(op, compute); err != nil {
 		return nil, err
 	}
 	kept, sizes := listFreeDims(self, mask)

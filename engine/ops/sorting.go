@@ -7,7 +7,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -16,16 +16,16 @@ import (
 )
 
 var (
-	sortKernel      = kernel.Get("sort")
-	topkKernel      = kernel.Get("topk")
-	medianKernel    = kernel.Get("median")
-	nanmedianKernel = kernel.Get("nanmedian")
-	kthvalueKernel  = kernel.Get("kthvalue")
-	modeKernel      = kernel.Get("mode")
+	sortKernel      = kernelapi.Sort
+	topkKernel      = kernelapi.Topk
+	medianKernel    = kernelapi.Median
+	nanmedianKernel = kernelapi.Nanmedian
+	kthvalueKernel  = kernelapi.Kthvalue
+	modeKernel      = kernelapi.Mode
 )
 
 // sortLines runs a sorting kernel on every line of self along dim.
-func sortLines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
+func sortLines(op string, k kernelapi.Kernel, values, indices, self *tensor.Tensor, dim int, keep, entries int64, params [2]int64) error {
 	return backend.On(self).Sort(op, backend.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
 }
 
@@ -106,7 +106,7 @@ func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sor
 }
 
 // selectElement selects one element of every line along dim.
-func selectElement(op string, k *kernel.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (*tensor.Tensor, *tensor.Tensor, error) {
+func selectElement(op string, k kernelapi.Kernel, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool, param int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if err := requireOrder(op, self); err != nil && (op != "mode" || self.Numel() > 0) {
 		return nil, nil, err
 	}
@@ -169,7 +169,7 @@ func Nanmedian(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return medianOfAll("nanmedian", nanmedianKernel, self)
 }
 
-func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tensor, error) {
+func medianOfAll(op string, k kernelapi.Kernel, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScope(op)
 	defer s.Close()
 	if self.Numel() == 0 {

@@ -3,16 +3,16 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/backend"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	uniqueRowsKernel        = kernel.Get("unique_rows")
-	uniqueConsecutiveKernel = kernel.Get("unique_consecutive")
-	memberKernel            = kernel.Get("member")
+	uniqueRowsKernel        = kernelapi.UniqueRows
+	uniqueConsecutiveKernel = kernelapi.UniqueConsecutive
+	memberKernel            = kernelapi.Member
 )
 
 // Unique returns the distinct elements in order, or with dim the distinct slices along it. It also returns the position among these of every input
@@ -30,8 +30,8 @@ func UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, di
 	return findUnique("unique_consecutive", uniqueConsecutiveKernel, self, returnInverse, returnCounts, dim)
 }
 
-func findUnique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
-	if _, err := k.For(op, self.DType()); err != nil {
+func findUnique(op string, k kernelapi.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
+	if err := k.Check(op, self.DType()); err != nil {
 		return nil, nil, nil, err
 	}
 	s := newScope(op)
@@ -98,7 +98,7 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	if elements.DType() == dtype.Bool || testElements.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("isin: not implemented for dtype bool")
 	}
-	if _, err := memberKernel.For(op, compute); err != nil {
+	if err := memberKernel.Check(op, compute); err != nil {
 		return nil, err
 	}
 	s := newScope(op)

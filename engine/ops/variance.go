@@ -5,13 +5,14 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-var varOf = newReducer("var")
+var varOf = reducer{kernelapi.Var}
 
 // computeMoment computes the variance or, when root is set, the standard deviation over dim.
 func computeMoment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (*tensor.Tensor, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -38,10 +38,10 @@ func checkOperands(b *build.Builder, qa, qb *tensor.Tensor) {
 	checkSameDevice(b, qa, qb)
 }
 
-var addKernel, mulKernel = kernel.Get("quantized_add"), kernel.Get("quantized_mul")
+var addKernel, mulKernel = kernelapi.QuantizedAdd, kernelapi.QuantizedMul
 
 // runBinary runs a kernel on two operands, with the factor of their sums or products. With relu, negative values become 0.
-func runBinary(b *build.Builder, k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
+func runBinary(b *build.Builder, k kernelapi.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
 	checkOperands(b, qa, qb)
 	sizes, err := shape.Broadcast(b.Op, qa.Sizes(), qb.Sizes())
 	b.Check(err)
@@ -57,12 +57,12 @@ func runBinary(b *build.Builder, k *kernel.Kernel, qa, qb *tensor.Tensor, q *ten
 	if relu {
 		low = q.Zeros[0]
 	}
-	pair := kernel.QuantizedPair{
+	pair := kernelapi.QuantizedPair{
 		AScale: float32(qa.Quantizer().Scales[0]), BScale: float32(qb.Quantizer().Scales[0]), Factor: factor,
 		AZero: int32(qa.Quantizer().Zeros[0]), BZero: int32(qb.Quantizer().Zeros[0]), Zero: int32(q.Zeros[0]), Low: int32(low), High: int32(high),
 	}
 	var params backend.Params
-	*(*kernel.QuantizedPair)(unsafe.Pointer(&params)) = pair
+	*(*kernelapi.QuantizedPair)(unsafe.Pointer(&params)) = pair
 	runKernel(b, k, d.Stored(), &params, to, a, other)
 	return b.Return(result)
 }

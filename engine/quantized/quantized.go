@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dispatch"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/tensoriter"
@@ -40,7 +40,7 @@ func asQuantized(b *build.Builder, ints *tensor.Tensor, d dtype.DType, q *tensor
 	return b.Track(ints.AsQuantized(b.Op, d, q))
 }
 
-var quantizeKernel, dequantizeKernel = kernel.Get("quantize"), kernel.Get("dequantize")
+var quantizeKernel, dequantizeKernel = kernelapi.Quantize, kernelapi.Dequantize
 
 // makeParameters returns a factor of dtype d and the zero point of each channel, as operands that broadcast to a tensor of n dimensions.
 func makeParameters(b *build.Builder, q *tensor.Quantizer, dev device.Device, n int, d dtype.DType, factor func(i int) float64) (factors, zeros *tensor.Tensor) {
@@ -104,7 +104,7 @@ func checkSameDevice(b *build.Builder, list ...*tensor.Tensor) {
 }
 
 // runKernel runs an elementwise kernel; the first operand is the output.
-func runKernel(b *build.Builder, k *kernel.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) {
+func runKernel(b *build.Builder, k kernelapi.Kernel, compute dtype.DType, params *backend.Params, operands ...*tensor.Tensor) {
 	w := backend.Elementwise{Kernel: k, Compute: compute, Params: params}
 	copy(w.Operands[:], operands)
 	b.Check(backend.On(operands[0]).Elementwise(b.Op, w))

@@ -10,12 +10,12 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-func init() {
-	C.random_tier = C.int(slices.Index([]string{"baseline", "avx2", "avx512"}, kernel.Tier()))
+// SetTier selects the vector instructions: baseline, avx2 or avx512.
+func SetTier(tier string) {
+	C.random_tier = C.int(slices.Index([]string{"baseline", "avx2", "avx512"}, tier))
 }
 
 // A block is the output of Philox for a counter. The words of a fill begin at a multiple of this number, so that no Box-Muller block is split.

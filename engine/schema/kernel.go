@@ -3,9 +3,6 @@ package schema
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,25 +20,17 @@ var Runs = map[string]string{
 	"wide":      "complex results have parts of at least 32 bits",
 }
 
-var kernelRow = regexp.MustCompile(`\{"(\w+)", "([^"]*)",`)
-
-// readKernels reads the names and signatures of the kernels from the tables of a folder of units.
-func readKernels(dir string) (map[string]string, error) {
-	units, err := filepath.Glob(filepath.Join(dir, "*.h"))
+// readSignatures returns the signatures of the kernels of a folder of units, by name.
+func readSignatures(units string) (map[string]string, error) {
+	all, err := ReadKernels(units)
 	if err != nil {
 		return nil, err
 	}
-	kernels := map[string]string{}
-	for _, unit := range units {
-		text, err := os.ReadFile(unit)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range kernelRow.FindAllSubmatch(text, -1) {
-			kernels[string(m[1])] = string(m[2])
-		}
+	signatures := map[string]string{}
+	for _, k := range all {
+		signatures[k.Name] = k.Signature
 	}
-	return kernels, nil
+	return signatures, nil
 }
 
 // checkKernel checks the kernel of a schema against its signature, and against that of the schema.

@@ -29,7 +29,7 @@ func Load(engine string) ([]*Operator, error) {
 	}
 	files = append(files, runtime...)
 	slices.SortStableFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
-	kernels, err := readKernels(filepath.Join(engine, Units))
+	kernels, err := readSignatures(filepath.Join(engine, Units))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@ package tensoriter
 
 import (
 	"github.com/libtensor/libtensor/engine/backend"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 )
 
 // Rows of up to shortRow elements are reduced several at a time.
@@ -63,7 +63,7 @@ func reducesColumns(kept *dim, size, step, count int64) bool {
 }
 
 // LayReduction fills in all of l but Op, unless there are no outputs: their number, and that of elements which are reduced to each.
-func LayReduction(l *kernel.Reduction, w backend.Reduction) (outputs, count int64) {
+func LayReduction(l *kernelapi.Reduction, w backend.Reduction) (outputs, count int64) {
 	in := w.In
 	var buffer [2][6]dim // more dimensions go to the heap
 	kept, reduced := dimList(buffer[0][:0]), dimList(buffer[1][:0])

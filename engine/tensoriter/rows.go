@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -31,7 +31,7 @@ func OperandDType(letter byte, compute dtype.DType) dtype.DType {
 }
 
 // Arrange sets data, sizes and strides: dimensions from the fastest to the slowest, with adjacent ones merged if every operand allows it.
-func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
+func Arrange(l *kernelapi.Loop, outputs int, operands []*tensor.Tensor) {
 	l.Outputs, l.Operands = int32(outputs), int32(len(operands))
 	sizes := operands[0].Sizes()
 	flat := true
@@ -53,12 +53,12 @@ func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 		return
 	}
 	ndim := len(sizes)
-	var flatStrides [kernel.MaxOperands * 8]int64
+	var flatStrides [kernelapi.MaxOperands * 8]int64
 	buffer := flatStrides[:]
 	if len(operands)*ndim > len(buffer) {
 		buffer = make([]int64, len(operands)*ndim)
 	}
-	var rows [kernel.MaxOperands][]int64
+	var rows [kernelapi.MaxOperands][]int64
 	for i, t := range operands {
 		rows[i] = buffer[i*ndim : (i+1)*ndim]
 		shape.BroadcastStrides(rows[i], t.Sizes(), t.Strides(), sizes, t.DType().Size())
@@ -91,7 +91,7 @@ func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 }
 
 // continuesDim reports whether dimension d continues loop dimension at for every operand.
-func continuesDim(l *kernel.Loop, rows [][]int64, at, d int) bool {
+func continuesDim(l *kernelapi.Loop, rows [][]int64, at, d int) bool {
 	for k, row := range rows {
 		if row[d] != l.Strides[k][at]*l.Sizes[at] {
 			return false
@@ -102,7 +102,7 @@ func continuesDim(l *kernel.Loop, rows [][]int64, at, d int) bool {
 
 // ArrangeFlipped is Arrange for the elements of one tensor and those of another, of the same shape and dtype, in reverse order of some
 // dimensions.
-func ArrangeFlipped(l *kernel.Loop, to, from *tensor.Tensor, flipped []bool) {
+func ArrangeFlipped(l *kernelapi.Loop, to, from *tensor.Tensor, flipped []bool) {
 	l.Operands, l.Outputs = 2, 1
 	size := to.DType().Size()
 	order := shape.Permutation(to.Sizes(), to.Strides())

@@ -81,6 +81,9 @@ func generateAll(out *output) error {
 	if err := generateKernels(out); err != nil {
 		return err
 	}
+	if err := generateKernelTable(out); err != nil {
+		return err
+	}
 	if err := generateCached(out); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 func entriesIn(t *testing.T, text string) string {
 	t.Helper()
 	engine := t.TempDir()
-	units := `{"less", "b>TT", LT_ALL(Less)}, {"up", "T>T", LT_ALL(Up)}, {"join", "C>TT", LT_ALL(Join)}`
+	units := `LT_UNIT(some){{"less", "b>TT", LT_ALL(Less)}, {"up", "T>T", LT_ALL(Up)}, {"join", "C>TT", LT_ALL(Join)}, LT_END};`
 	for file, text := range map[string]string{"schema/operators/family.yaml": text, schema.Units + "/some.h": units} {
 		file = filepath.Join(engine, file)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -49,14 +49,14 @@ func TestRowsAndFunctionsOfEntries(t *testing.T) {
 	assert.Equal(t, goBanner+`package ops
 
 import (
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/kernelapi"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 var (
-	specialMore = &pointwise{name: "special_more", kernel: kernel.Get("less"), rule: compare, swapped: true, exact: true}
-	polarParts  = &pointwise{name: "polar", kernel: kernel.Get("join"), rule: complexOf}
-	up          = &pointwise{name: "up", kernel: kernel.Get("up"), rule: promoteFloat}
+	specialMore = &pointwise{name: "special_more", kernel: kernelapi.Less, rule: compare, swapped: true, exact: true}
+	polarParts  = &pointwise{name: "polar", kernel: kernelapi.Join, rule: complexOf}
+	up          = &pointwise{name: "up", kernel: kernelapi.Up, rule: promoteFloat}
 )
 
 // SpecialMore implements the operator special.more.
