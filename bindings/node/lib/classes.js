@@ -104,20 +104,13 @@ const common = {
 // Whether an object is made by the library, rather than by new.
 let making = false;
 
-// A class whose objects the library's functions make, and the function that makes one.
+// Adds the members of a class whose objects the library's functions make. Returns the getter of an object's own property `elements`.
 function define(Class, members) {
   for (const source of [common, members]) {
     for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(source))) Object.defineProperty(Class.prototype, name, { ...property, enumerable: false });
   }
-  function elements() {
+  return function elements() {
     return views[Class.name](this);
-  }
-  return (handle) => {
-    making = true;
-    const object = new Class();
-    making = false;
-    defineGetter(object, 'elements', elements);
-    return new Owner(object, handle);
   };
 }
 
@@ -207,8 +200,27 @@ class Node {
 
 // In the order of their kinds.
 const classes = [Tensor, Storage, Generator, Node];
-const [makeTensor, ...others] = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
-const makers = [makeTensor, ...others].map((make) => () => make(new Handle(cell[MADE])));
+const elements = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
+const elementsOfTensor = elements[0];
+
+function make(kind, handle) {
+  making = true;
+  const object = new classes[kind]();
+  making = false;
+  defineGetter(object, 'elements', elements[kind]);
+  return new Owner(object, handle);
+}
+
+// The same for tensors alone: engines compile the creation of objects of one class into the caller.
+function makeTensor(handle) {
+  making = true;
+  const object = new Tensor();
+  making = false;
+  defineGetter(object, 'elements', elementsOfTensor);
+  return new Owner(object, handle);
+}
+
+const makers = classes.map((_, kind) => () => make(kind, new Handle(cell[MADE])));
 
 // Makes the object of a tensor that the addon is about to make, and announces its handle.
 function makeNext() {
