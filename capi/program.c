@@ -242,12 +242,13 @@ static bool read_plan(lt_program *p) {
   p->state = calloc((size_t)p->state_count + 1, sizeof *p->state);
   p->state_values = calloc((size_t)p->state_count + 1, sizeof *p->state_values);
   if (!p->state || !p->state_values) return false;
-  for (int64_t i = 0; i < p->state_count; i++, w += 3) {
+  for (int64_t i = 0; i < p->state_count; i++, w += 4) {
     static const char *const roles[] = {"parameter", "buffer", "constant"};
     p->state[i] = (tensor_program_value){.name = p->text + w[0],
                                          .kind = TENSOR_VALUE_TENSOR,
                                          .dtype = tensor_get_dtype(p->tensors[i]),
-                                         .shape = roles[w[1]]};
+                                         .shape = roles[w[1]],
+                                         .requires_grad = w[3] != 0};
     p->state_values[i] = w[2];
   }
   p->symbol_count = *w++;
@@ -417,9 +418,10 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
   return TENSOR_OK;
 }
 
-TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program,
-                                            const tensor_value *inputs, int32_t n,
-                                            tensor_value *outputs, int32_t m) {
+TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program,
+                                                 const tensor_program_options *options,
+                                                 const tensor_value *inputs, int32_t n,
+                                                 tensor_value *outputs, int32_t m) {
   lt_program *p = resolve(program, "program_run");
   if (!p) return TENSOR_ERROR_HANDLE;
   char text[160];
@@ -431,10 +433,22 @@ TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program,
     lt_fail(0, text);
     return TENSOR_ERROR_VALUE;
   }
+  tensor_program_options chosen = {.size = sizeof chosen};
+  if (options)
+    memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+  if (chosen.state && chosen.state_count != p->state_count) {
+    snprintf(text, sizeof text,
+             "program_run: argument 'options' has %d items of state; the program has %lld",
+             chosen.state_count, (long long)p->state_count);
+    lt_fail(0, text);
+    return TENSOR_ERROR_VALUE;
+  }
   const int64_t before = lt_begin();
   const bool grad = tensor_exchange_grad_enabled(false);
+  chosen.gradients &= grad;
+  if (chosen.gradients) tensor_exchange_grad_enabled(true);
   if (p->writes) pthread_mutex_lock(&p->lock);
-  tensor_status status = lt_run_program(p, inputs, outputs);
+  tensor_status status = lt_run_program(p, &chosen, inputs, outputs);
   if (__builtin_expect(lt_cancelling != 0, 0)) {
     const tensor_status ran = status;
     status = lt_report_cancelled(status, "program_run");
@@ -446,4 +460,10 @@ TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program,
   if (__builtin_expect(lt_cancelling != 0, 0)) lt_end_cancelling();
   lt_settle();
   return status;
+}
+
+TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program,
+                                            const tensor_value *inputs, int32_t n,
+                                            tensor_value *outputs, int32_t m) {
+  return tensor_program_run_with(program, NULL, inputs, n, outputs, m);
 }

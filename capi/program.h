@@ -61,7 +61,9 @@ void lt_delete_program(void *program);
 // Prepares a program of the parent for a forked child.
 void lt_inherit_program(void *program);
 
-tensor_status lt_run_program(lt_program *p, const tensor_value *inputs, tensor_value *outputs);
+// Runs a program with options of this library's size. `gradients` is set if the run is recorded.
+tensor_status lt_run_program(lt_program *p, const tensor_program_options *options,
+                             const tensor_value *inputs, tensor_value *outputs);
 
 // Returns the value of an argument that does not depend on a run.
 tensor_value lt_program_constant(lt_program *p, const int64_t *w);

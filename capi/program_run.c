@@ -7,18 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "functions.h"
 #include "interrupt.h"
-#include "program.h"
 #include "program_numbers.h"
-
-// A run: the values of the plan, of which it frees those that it owns.
-typedef struct run {
-  lt_program *p;
-  tensor_value *values;
-  bool *owned;
-  char *scratch;  // the lists of the present step
-  lt_problem problem;
-} run;
+#include "program_run.h"
 
 static const int64_t *run_block(run *r, const int64_t *w);
 
@@ -42,9 +34,7 @@ static void give(run *r, int64_t n, tensor_value *value) {
     tensor_value_free(value);
 }
 
-// Notes an error of a step. Later ones are ignored.
-__attribute__((format(printf, 3, 4))) static void *fail(run *r, const char *step,
-                                                        const char *format, ...) {
+void *lt_fail_step(run *r, const char *step, const char *format, ...) {
   if (r->problem.code) return NULL;
   char text[1024];
   va_list values;
@@ -180,23 +170,36 @@ static const int64_t *evaluate(run *r, const int64_t *w, tensor_value *to, char 
   return w;
 }
 
+tensor_value lt_program_constant(lt_program *p, const int64_t *w) {
+  run r = {.p = p};
+  tensor_value v;
+  char *scratch = NULL;  // only lists use it
+  evaluate(&r, w, &v, &scratch);
+  return v;
+}
+
 // Another handle of a tensor, a copy of a string, or the number itself. Lists are errors: their
 // memory is that of the run.
 static bool duplicate(run *r, const char *step, const tensor_value *from, tensor_value *to) {
   *to = *from;
   if (from->kind >= TENSOR_VALUE_TENSORS && from->kind != TENSOR_VALUE_UINT) {
     *to = (tensor_value){.kind = TENSOR_VALUE_NONE};
-    fail(r, step, "a list is an output, but outputs are tensors, numbers and strings");
+    lt_fail_step(r, step, "a list is an output, but outputs are tensors, numbers and strings");
     return false;
   }
   if (from->kind == TENSOR_VALUE_STRING) {
     if ((to->as.string = strdup(from->as.string))) return true;
-    fail(r, step, "there is no memory for a string");
+    lt_fail_step(r, step, "there is no memory for a string");
     return false;
   }
   if (from->kind != TENSOR_VALUE_TENSOR) return true;
-  if (tensor_detach(from->as.tensor, &to->as.tensor) == TENSOR_OK) return true;
-  fail(r, step, "%s", tensor_last_error());
+  const tensor_status status =
+      r->gradients ? tensor_to_options(from->as.tensor, TENSOR_DTYPE_NONE, TENSOR_LAYOUT_NONE,
+                                       tensor_device_default(), false, false, TENSOR_FORMAT_NONE,
+                                       &to->as.tensor)
+                   : tensor_detach(from->as.tensor, &to->as.tensor);
+  if (status == TENSOR_OK) return true;
+  lt_fail_step(r, step, "%s", tensor_last_error());
   return false;
 }
 
@@ -242,9 +245,8 @@ static const char *const symbolic_names[] = {"add",
                                              "assert",
                                              "constrain_range",
                                              "assert_tensor_metadata",
-                                             "assert"};
-
-static void show(const tensor_value *v, char *to, size_t room) { lt_show_value(v, to, room); }
+                                             "assert",
+                                             "set_grad_enabled"};
 
 // The number of a tensor with one element.
 static bool read_item(run *r, const char *step, const tensor_value *v, tensor_value *to) {
@@ -252,7 +254,7 @@ static bool read_item(run *r, const char *step, const tensor_value *v, tensor_va
   tensor_scalar s;
   if (v->kind != TENSOR_VALUE_TENSOR) return false;
   if (tensor_item(v->as.tensor, &s)) {
-    fail(r, step, "%s", tensor_last_error());
+    lt_fail_step(r, step, "%s", tensor_last_error());
     return false;
   }
   if (s.kind == TENSOR_SCALAR_BOOL)
@@ -275,7 +277,7 @@ static bool query(run *r, const char *step, int64_t code, const tensor_value *a,
   int64_t d = a[1].kind == TENSOR_VALUE_INT ? a[1].as.i : INT64_MAX;
   if (d < 0) d += n;
   if (d < 0 || d >= n) {
-    fail(r, step, "the dimension is out of range of a tensor of %" PRId64 " dimensions", n);
+    lt_fail_step(r, step, "the dimension is out of range of a tensor of %" PRId64 " dimensions", n);
     return false;
   }
   return *to = lt_make_int(code == LT_SYM_SIZE ? tensor_sizes(t)[d] : tensor_strides(t)[d]), true;
@@ -289,7 +291,7 @@ static bool check_range(run *r, const char *step, const tensor_value *a) {
   const int64_t i = lt_number_to_int(a);
   if ((a[1].kind == TENSOR_VALUE_INT && i < a[1].as.i) ||
       (a[2].kind == TENSOR_VALUE_INT && i > a[2].as.i)) {
-    fail(r, step, "%" PRId64 " is not in the range that the program was exported for", i);
+    lt_fail_step(r, step, "%" PRId64 " is not in the range that the program was exported for", i);
     return false;
   }
   return true;
@@ -302,11 +304,12 @@ static bool check_metadata(run *r, const char *step, const tensor_value *a) {
   if (a[1].kind == TENSOR_VALUE_INTS) {
     bool same = a[1].length == n;
     for (int64_t i = 0; same && i < n; i++) same = tensor_sizes(t)[i] == a[1].as.ints[i];
-    if (!same) return fail(r, step, "the sizes of a tensor are not those of the export"), false;
+    if (!same)
+      return lt_fail_step(r, step, "the sizes of a tensor are not those of the export"), false;
   }
   if (a[3].kind == TENSOR_VALUE_DTYPE && tensor_get_dtype(t) != a[3].as.dtype) {
-    fail(r, step, "a tensor has dtype %s; the program expects %s",
-         tensor_dtype_name(tensor_get_dtype(t)), tensor_dtype_name(a[3].as.dtype));
+    lt_fail_step(r, step, "a tensor has dtype %s; the program expects %s",
+                 tensor_dtype_name(tensor_get_dtype(t)), tensor_dtype_name(a[3].as.dtype));
     return false;
   }
   return true;
@@ -330,13 +333,17 @@ static bool compute(run *r, const char *step, int64_t code, const tensor_value *
     case LT_SYM_ASSERT_TENSOR:
       if (!read_item(r, step, a, &v)) return false;
       if (lt_number_to_bool(&v)) return true;
-      fail(r, step, "%s",
-           n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.string : "an assertion failed");
+      lt_fail_step(
+          r, step, "%s",
+          n > 1 && a[1].kind == TENSOR_VALUE_STRING ? a[1].as.string : "an assertion failed");
       return false;
     case LT_SYM_CONSTRAIN:
       return check_range(r, step, a);
     case LT_SYM_ASSERT_META:
       return check_metadata(r, step, a);
+    case LT_SYM_SET_GRAD:
+      if (r->gradients) tensor_exchange_grad_enabled(a->as.b);
+      return true;
     case LT_SYM_SUM: {
       if (a->kind != TENSOR_VALUE_INTS) return false;
       int64_t sum = 0;
@@ -355,10 +362,10 @@ static const int64_t *run_numbers(run *r, const int64_t *w, const char *step) {
   for (int64_t i = 0; i < n; i++) w = evaluate(r, w, a + i, &scratch);
   if (!compute(r, step, code, a, n, &to)) {
     char first[100], second[100] = "";
-    show(a, first, sizeof first);
-    if (n > 1) show(a + 1, second, sizeof second);
-    return fail(r, step, "%s(%s%s%s) has no result", symbolic_names[code], first, n > 1 ? ", " : "",
-                second);
+    lt_show_value(a, first, sizeof first);
+    if (n > 1) lt_show_value(a + 1, second, sizeof second);
+    return lt_fail_step(r, step, "%s(%s%s%s) has no result", symbolic_names[code], first,
+                        n > 1 ? ", " : "", second);
   }
   if (*w >= 0) store(r, *w, to);
   return w + 1;
@@ -375,16 +382,16 @@ static const int64_t *store_results(run *r, const int64_t *w, const char *step,
     tensor_value *v = i < count ? results + i : NULL;
     if (kind == LT_ARG_VALUE) {
       if (!v || v->kind == TENSOR_VALUE_TENSORS)
-        fail(r, step, "%s returns %d results; the program expects %" PRId64, family->name, count,
-             n);
+        lt_fail_step(r, step, "%s returns %d results; the program expects %" PRId64, family->name,
+                     count, n);
       else if (*w >= 0)
         store(r, *w, *v), *v = (tensor_value){.kind = TENSOR_VALUE_NONE};
       w++;
     } else if (kind == LT_ARG_TENSORS) {
       const int64_t length = *w++;
       if (!v || v->kind != TENSOR_VALUE_TENSORS || v->length != length) {
-        fail(r, step, "%s returns %" PRId64 " tensors; the program expects %" PRId64, family->name,
-             v && v->kind == TENSOR_VALUE_TENSORS ? v->length : 0, length);
+        lt_fail_step(r, step, "%s returns %" PRId64 " tensors; the program expects %" PRId64,
+                     family->name, v && v->kind == TENSOR_VALUE_TENSORS ? v->length : 0, length);
       } else {
         tensor_t **list = (tensor_t **)v->as.tensors;
         for (int64_t k = 0; k < length; k++)
@@ -420,7 +427,8 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
   tensor_value values[LT_MOST_VALUES], results[LT_MOST_RESULTS];
   const char *keywords[LT_MOST_VALUES];
   char *scratch = r->scratch;
-  if (n > LT_MOST_VALUES) return fail(r, step, "%s: %" PRId64 " arguments", family->name, n);
+  if (n > LT_MOST_VALUES)
+    return lt_fail_step(r, step, "%s: %" PRId64 " arguments", family->name, n);
   for (int64_t i = 0; i < n; i++) {
     keywords[i] = *w < 0 ? NULL : r->p->text + *w;
     w = evaluate(r, w + 1, values + i, &scratch);
@@ -436,7 +444,7 @@ static const int64_t *run_call(run *r, const int64_t *w, const char *step) {
     lt_release_bound(&bound);
   }
   if (status) {
-    fail(r, step, "%s", problem.text);
+    lt_fail_step(r, step, "%s", problem.text);
     r->problem.code = status;
     return NULL;
   }
@@ -514,11 +522,12 @@ static const int64_t *run_cond(run *r, const int64_t *w, const char *step) {
   tensor_value predicate, item;
   char *scratch = r->scratch;
   w = evaluate(r, w, &predicate, &scratch);
-  if (!read_item(r, step, &predicate, &item)) return fail(r, step, "the predicate is no bool");
+  if (!read_item(r, step, &predicate, &item))
+    return lt_fail_step(r, step, "the predicate is no bool");
   const int64_t *other = skip_block(w), *outs = skip_block(other);
   const int64_t n = *outs++;
   tensor_value *results = calloc((size_t)n + 1, sizeof *results);
-  if (!results) return fail(r, step, "there is no memory for %" PRId64 " results", n);
+  if (!results) return lt_fail_step(r, step, "there is no memory for %" PRId64 " results", n);
   if (run_branch(r, lt_number_to_bool(&item) ? w : other, step, results))
     for (int64_t i = 0; i < n; i++) give(r, outs[i], results + i);
   free(results);
@@ -532,7 +541,7 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
   const int64_t *carried = w;
   w += n;
   tensor_value *results = calloc((size_t)n + 1, sizeof *results);
-  if (!results) return fail(r, step, "there is no memory for %" PRId64 " results", n);
+  if (!results) return lt_fail_step(r, step, "there is no memory for %" PRId64 " results", n);
   for (int64_t i = 0; i < n && init; i++) {
     tensor_value v, own;
     char *scratch = r->scratch;
@@ -546,7 +555,7 @@ static const int64_t *run_while(run *r, const int64_t *w, const char *step) {
     if (!run_branch(r, w, step, &test)) break;
     const bool known = read_item(r, step, &test, &item);
     tensor_value_free(&test);
-    if (!known) fail(r, step, "the condition is no bool");
+    if (!known) lt_fail_step(r, step, "the condition is no bool");
     if (!known || !lt_number_to_bool(&item)) break;
     if (!run_branch(r, body, step, results)) break;
     for (int64_t i = 0; i < n; i++) store(r, carried[i], results[i]);
@@ -587,132 +596,13 @@ static const int64_t *run_block(run *r, const int64_t *w) {
     }
     if (!w || r->problem.code) return NULL;
     if (__builtin_expect(lt_interruptible != 0, 0) && lt_poll_interrupt()) {
-      fail(r, step, "the call was cancelled");
+      lt_fail_step(r, step, "the call was cancelled");
       r->problem.code = TENSOR_ERROR_CANCELLED;
       return NULL;
     }
     for (int64_t i = 0; i < freed; i++) release(r, dead[i]);
   }
   return w;
-}
-
-// ---------------------------------------------------------------------------------------- inputs
-
-// The sizes of a tensor as text.
-static void show_sizes(const tensor_t *t, char *to, size_t room) {
-  const int64_t n = tensor_dim(t), *sizes = tensor_sizes(t);
-  size_t at = (size_t)snprintf(to, room, "%s[", tensor_dtype_name(tensor_get_dtype(t)));
-  for (int64_t i = 0; i < n && at < room; i++)
-    at += (size_t)snprintf(to + at, room - at, "%s%" PRId64, i ? ", " : "", sizes[i]);
-  if (at < room) snprintf(to + at, room - at, "]");
-}
-
-static bool reject(run *r, int64_t i, const char *why) {
-  const tensor_program_value *v = r->p->inputs + i;
-  if (v->kind == TENSOR_VALUE_TENSOR)
-    lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
-               "program_run: input %" PRId64 " ('%s') is %s; the program expects %s%s", i, v->name,
-               why, tensor_dtype_name(v->dtype), v->shape);
-  else
-    lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
-               "program_run: input %" PRId64 " ('%s') is %s", i, v->name, why);
-  return false;
-}
-
-// Evaluates the code of a dimension. Returns false if a symbol has no value yet.
-static bool evaluate_dim(const lt_dim *d, const int64_t *symbols, const bool *bound, int64_t *to) {
-  int64_t stack[32];
-  int top = 0;
-  for (int64_t i = 0; i < d->length; i += 2) {
-    const int64_t operand = d->code[i + 1];
-    if (d->code[i] == LT_DIM_OPERATOR) {
-      tensor_value v;
-      if (!lt_compute_ints(operand, stack[top - 2], stack[top - 1], &v)) return false;
-      stack[--top - 1] = v.as.i;
-      continue;
-    }
-    if (top == 32) return false;
-    if (d->code[i] == LT_DIM_SYMBOL && !bound[operand]) return false;
-    stack[top++] = d->code[i] == LT_DIM_SYMBOL ? symbols[operand] : operand;
-  }
-  return d->length && (*to = stack[0], true);
-}
-
-// Checks the sizes of an input; a symbol gets the first size that it describes.
-static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, bool *bound) {
-  const lt_input *c = r->p->checks + i;
-  const int64_t *sizes = tensor_sizes(t);
-  char shown[300], why[400];
-  show_sizes(t, shown, sizeof shown);
-  if (tensor_dim(t) != c->dim_count) return reject(r, i, shown);
-  for (int64_t d = 0; d < c->dim_count; d++) {
-    const lt_dim *dim = c->dims + d;
-    int64_t expected;
-    if (dim->length == 2 && dim->code[0] == LT_DIM_SYMBOL && !bound[dim->code[1]]) {
-      const int64_t *symbol = r->p->symbols + 3 * dim->code[1];
-      if (sizes[d] < symbol[1] || sizes[d] > symbol[2]) {
-        char low[32] = "", high[32] = "";
-        if (symbol[1] > 0) snprintf(low, sizeof low, "%" PRId64 " <= ", symbol[1]);
-        if (symbol[2] < INT64_MAX) snprintf(high, sizeof high, " <= %" PRId64, symbol[2]);
-        snprintf(why, sizeof why, "%s, where %s%s%s is required", shown, low,
-                 r->p->text + symbol[0], high);
-        return reject(r, i, why);
-      }
-      symbols[dim->code[1]] = sizes[d], bound[dim->code[1]] = true;
-    } else if (evaluate_dim(dim, symbols, bound, &expected) && sizes[d] != expected) {
-      snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required",
-               shown, expected, d);
-      return reject(r, i, why);
-    }
-  }
-  return true;
-}
-
-tensor_value lt_program_constant(lt_program *p, const int64_t *w) {
-  run r = {.p = p};
-  tensor_value v;
-  char *scratch = NULL;  // only lists use it
-  evaluate(&r, w, &v, &scratch);
-  return v;
-}
-
-static bool check_constant(run *r, int64_t i, const tensor_value *v) {
-  const tensor_value expected = r->p->inputs[i].constant;
-  char shown[120], wanted[120], why[300];
-  bool same = expected.kind == v->kind;
-  if (lt_is_number(&expected) && lt_is_number(v)) {
-    const double a = lt_number_to_float(&expected), b = lt_number_to_float(v);
-    same = isnan(a) ? isnan(b) : a == b && lt_number_to_int(&expected) == lt_number_to_int(v);
-  } else if (same && v->kind == TENSOR_VALUE_STRING) {
-    same = v->as.string && strcmp(v->as.string, expected.as.string) == 0;
-  }
-  if (same) return true;
-  show(v, shown, sizeof shown);
-  show(&expected, wanted, sizeof wanted);
-  snprintf(why, sizeof why, "%s; the program was exported for %s", shown, wanted);
-  return reject(r, i, why);
-}
-
-static bool check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbols, bool *bound) {
-  const lt_input *c = r->p->checks + i;
-  char shown[300];
-  if (c->constant) return check_constant(r, i, v);
-  if (r->p->inputs[i].kind == TENSOR_VALUE_INT) {
-    if (lt_is_number(v)) return r->values[c->value] = *v, true;
-  } else if (v->kind == TENSOR_VALUE_TENSOR) {
-    if (tensor_dim(v->as.tensor) < 0) {
-      lt_explain(&r->problem, TENSOR_ERROR_HANDLE, r->p->inputs[i].name,
-                 "program_run: input %" PRId64 " ('%s') (%p) is not a live tensor", i,
-                 r->p->inputs[i].name, (const void *)v->as.tensor);
-      return false;
-    }
-    show_sizes(v->as.tensor, shown, sizeof shown);
-    if (tensor_get_dtype(v->as.tensor) != r->p->inputs[i].dtype) return reject(r, i, shown);
-    r->values[c->value] = *v;
-    return check_sizes(r, i, v->as.tensor, symbols, bound);
-  }
-  show(v, shown, sizeof shown);
-  return reject(r, i, shown);
 }
 
 // ------------------------------------------------------------------------------------------ runs
@@ -727,13 +617,13 @@ static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_
     char *scratch = r->scratch;
     at = evaluate(r, at, &v, &scratch);
     const int64_t to = p->mutations[i];
-    tensor_t *target = to >= 0 ? p->tensors[to] : inputs[-1 - to].as.tensor;
+    tensor_t *target = to >= 0 ? r->state[to] : inputs[-1 - to].as.tensor;
     if (v.kind != TENSOR_VALUE_TENSOR || (to < 0 && inputs[-1 - to].kind != TENSOR_VALUE_TENSOR)) {
-      fail(r, "output", "a changed tensor is none");
+      lt_fail_step(r, "output", "a changed tensor is none");
       return;
     }
     if (tensor_copy_(target, v.as.tensor, false)) {
-      fail(r, "output", "%s", tensor_last_error());
+      lt_fail_step(r, "output", "%s", tensor_last_error());
       return;
     }
   }
@@ -752,29 +642,34 @@ static void finish(run *r, const int64_t *w, const tensor_value *inputs, tensor_
   }
 }
 
-tensor_status lt_run_program(lt_program *p, const tensor_value *inputs, tensor_value *outputs) {
+tensor_status lt_run_program(lt_program *p, const tensor_program_options *options,
+                             const tensor_value *inputs, tensor_value *outputs) {
   const size_t n = (size_t)p->value_count, symbols = (size_t)p->symbol_count;
-  const size_t size = n * sizeof(tensor_value) + symbols * 8 + p->scratch + n + symbols + 64;
-  run r = {.p = p, .values = calloc(1, size)};
+  const size_t state = (size_t)p->state_count * sizeof(tensor_t *);
+  const size_t size =
+      n * sizeof(tensor_value) + symbols * 8 + state + p->scratch + n + symbols + 64;
+  run r = {.p = p, .values = calloc(1, size), .gradients = options->gradients};
   r.problem.code = TENSOR_OK;
   if (!r.values) {
     lt_fail(0, "program_run: there is no memory for the values of the program");
     return TENSOR_ERROR_MEMORY;
   }
   int64_t *sizes = (int64_t *)(r.values + n);
-  r.scratch = (char *)(sizes + symbols);
+  r.state = (tensor_t **)(sizes + symbols);
+  r.scratch = (char *)(r.state + p->state_count);
   r.owned = (bool *)(r.scratch + p->scratch);
   bool *bound = r.owned + n;
-  for (int64_t i = 0; i < p->state_count; i++)
+  bool fits = lt_take_state(&r, options);
+  for (int64_t i = 0; fits && i < p->state_count; i++)
     if (p->state_values[i] >= 0)
       r.values[p->state_values[i]] =
-          (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = p->tensors[i]};
-  bool fits = true;
+          (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = r.state[i]};
   for (int64_t i = 0; fits && i < p->input_count; i++)
-    fits = check_input(&r, i, inputs + i, sizes, bound);
+    fits = lt_check_input(&r, i, inputs + i, sizes, bound);
   const int64_t *w = fits ? run_block(&r, p->block) : NULL;
   if (w) finish(&r, w, inputs, outputs);
   for (int64_t i = 0; i < p->value_count; i++) release(&r, i);
+  lt_free_state(&r, options);
   free(r.values);
   if (r.problem.code) lt_fail(0, r.problem.text);
   return r.problem.code;

@@ -642,6 +642,7 @@ typedef struct tensor_program_value {
   const char *shape;   // of an input or output tensor, with names of symbolic sizes: "[s0, 16]";
                        // in tensor_program_state "parameter", "buffer" or "constant"
   bool is_written;     // a run may write to this tensor
+  bool requires_grad;  // of a parameter: it required grad in the export
   tensor_value constant;  // the value that a run requires of an input that was constant
 } tensor_program_value;
 
@@ -671,6 +672,22 @@ TENSOR_API tensor_status tensor_program_structure(const tensor_program_t *progra
 // a program concurrently; runs of a program that writes to its buffers are executed one after the
 // other.
 TENSOR_API tensor_status tensor_program_run(const tensor_program_t *program, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
+
+// Options of a run. Initialize with {.size = sizeof(tensor_program_options)}.
+typedef struct tensor_program_options {
+  size_t size;                   // sizeof(tensor_program_options)
+  const tensor_t *const *state;  // tensors to use in place of the program's, or NULL: an item for
+  int32_t state_count;           // each item of tensor_program_state, NULL for the program's tensor
+  bool gradients;  // records the run on the autograd graph, if autograd is enabled on the thread
+} tensor_program_options;
+
+// Runs a program as tensor_program_run does, with options. With `gradients`, a backward pass from
+// the outputs accumulates the gradients of the inputs and of the tensors of `state` that require
+// grad. To train a parameter, pass the result of tensor_program_tensor, with requires_grad set, as
+// its item of `state`: it shares memory with the program, so that later runs use its new values. A
+// tensor of `state` must have the sizes of the program's tensor. The outputs are those of a run
+// without gradients, bitwise.
+TENSOR_API tensor_status tensor_program_run_with(const tensor_program_t *program, const tensor_program_options *options, const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
 // Frees a program, as tensor_free does. Runs on other threads complete.
 TENSOR_API tensor_status tensor_program_free(tensor_program_t *self);
 

@@ -1,5 +1,5 @@
 // Exported programs from C: a program of a file and of memory runs, errors name inputs and
-// operators, handles are checked, threads share a program.
+// operators, handles are checked, runs record gradients, threads share a program.
 #include "check.h"
 
 #include <pthread.h>
@@ -140,6 +140,54 @@ static void wrong_inputs(const tensor_program_t *program) {
   CHECK(out.kind == TENSOR_VALUE_BOOL);
 }
 
+// d(sum of relu(x + w) * 2) for x and w, and a step of w that later runs use.
+static void gradients(const tensor_program_t *program) {
+  tensor_t *w, *x = floats((float[]){1, 2, 3}, (int64_t[]){3}, 1), *sum, *grad = NULL;
+  OK(tensor_program_tensor(program, 0, &w));
+  OK(tensor_set_requires_grad(w, true));
+  OK(tensor_set_requires_grad(x, true));
+  const tensor_t *state[] = {w};
+  const tensor_value in = {.kind = TENSOR_VALUE_TENSOR, .as.tensor = x};
+  tensor_program_options options = {
+      .size = sizeof options, .state = state, .state_count = 1, .gradients = true};
+  tensor_value out, plain;
+  OK(tensor_program_run_with(program, &options, &in, 1, &out, 1));
+  OK(tensor_program_run(program, &in, 1, &plain, 1));
+  CHECK(memcmp(data_of(out.as.tensor), data_of(plain.as.tensor), 3 * sizeof(float)) == 0);
+  bool recorded;
+  OK(tensor_requires_grad(plain.as.tensor, &recorded));
+  CHECK(!recorded);
+  OK(tensor_sum(out.as.tensor, NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+  OK(tensor_backward((const tensor_t *[]){sum}, 1, NULL, 0, -1, false, NULL, 0));
+  const tensor_t *leaves[] = {w, x};
+  for (int i = 0; i < 2; i++) {
+    OK(tensor_grad(leaves[i], &grad));
+    CHECK(data_of(grad)[0] == 2 && data_of(grad)[1] == 0 && data_of(grad)[2] == 2);
+    OK(tensor_free(grad));
+  }
+  OK(tensor_value_free(&out));
+  OK(tensor_value_free(&plain));
+  OK(tensor_free(sum));
+  // A tensor of the caller's, and none.
+  const tensor_t *other = floats((float[]){0, 0, 1}, (int64_t[]){3}, 1), *short_one = x;
+  options.gradients = false, options.state = &other;
+  OK(tensor_program_run_with(program, &options, &in, 1, &out, 1));
+  CHECK(data_of(out.as.tensor)[1] == 4 && data_of(out.as.tensor)[2] == 8);
+  OK(tensor_value_free(&out));
+  OK(tensor_free((tensor_t *)other));
+  FAILS(tensor_program_run_with(program, &options, &in, 1, &out, 1), TENSOR_ERROR_VALUE,
+        "the tensor for parameter 'w' is");
+  options.state = &short_one, options.state_count = 2;
+  FAILS(tensor_program_run_with(program, &options, &in, 1, &out, 1), TENSOR_ERROR_VALUE,
+        "2 items of state; the program has 1");
+  short_one = NULL, options.state_count = 1;
+  OK(tensor_program_run_with(program, &options, &in, 1, &out, 1));
+  CHECK(data_of(out.as.tensor)[0] == 4);
+  OK(tensor_value_free(&out));
+  OK(tensor_free(w));
+  OK(tensor_free(x));
+}
+
 static void handles(tensor_program_t *program) {
   const tensor_program_value *values;
   int32_t n;
@@ -164,6 +212,7 @@ int main(void) {
   OK(tensor_program_load_memory(file.bytes, (int64_t)file.length, &program));
   descriptions(program);
   wrong_inputs(program);
+  gradients(program);
   pthread_t threads[4];
   for (int i = 0; i < 4; i++) CHECK(pthread_create(threads + i, NULL, run_often, program) == 0);
   for (int i = 0; i < 4; i++) CHECK(pthread_join(threads[i], NULL) == 0);

@@ -64,6 +64,7 @@ type meta struct {
 	offset  size
 	layout  int64
 	device  string
+	grad    bool // requires grad
 }
 
 // size is a number, or an expression.
@@ -333,6 +334,8 @@ func (r *reader) readMeta() *meta {
 			m.layout = r.readInt()
 		case "device":
 			m.device = r.readDevice().text
+		case "requires_grad":
+			m.grad = r.readBool()
 		default:
 			r.skipValue()
 		}

@@ -65,6 +65,7 @@ type planner struct {
 	text   []byte
 	seen   map[string]int64 // offsets in text
 	err    error
+	noGrad bool // whether the graph that is planned does not record gradients
 }
 
 func (p *planner) setError(format string, args ...any) {
@@ -441,6 +442,13 @@ func (p *planner) graphOf(n *node, i int) *graph {
 	return n.args[i].graph
 }
 
+// planGradMode appends a step after which steps record gradients, or do not.
+func (p *planner) planGradMode(n *node, noGrad bool, all *[]*step) {
+	p.noGrad = noGrad
+	p.spendBudget(200)
+	*all = append(*all, &step{kind: C.LT_STEP_SYM, name: n.name, words: []int64{C.LT_SYM_SET_GRAD, 1, C.LT_ARG_BOOL, boolToInt(!noGrad), -1}})
+}
+
 // inlineGraph appends the nodes of a graph that a node calls without changes, and reports whether the node is such a call.
 func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 	var at int
@@ -460,6 +468,10 @@ func (p *planner) inlineGraph(n *node, s scope, all *[]*step) bool {
 		return true
 	}
 	inner := p.bindInputs(n, g, operandsOf(n.args[at+1:]), s)
+	if at == 1 {
+		defer p.planGradMode(n, p.noGrad, all)
+		p.planGradMode(n, n.args[0].kind == argBool && n.args[0].i == 0, all)
+	}
 	p.planNodes(g, inner, all)
 	results := flattenResults(n.results)
 	if len(results) != len(g.outputs) {

@@ -77,7 +77,8 @@ enum {
   LT_SYM_ASSERT,       // a condition and a message
   LT_SYM_CONSTRAIN,    // a number, its least and largest value or none
   LT_SYM_ASSERT_META,  // a tensor, sizes, strides, dtype, and others that are not checked
-  LT_SYM_ASSERT_TENSOR
+  LT_SYM_ASSERT_TENSOR,
+  LT_SYM_SET_GRAD  // whether the steps that follow record gradients
 };
 
 // The code of a dimension: numbers on a stack.

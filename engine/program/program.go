@@ -197,7 +197,7 @@ func (p *planner) planProgram(m *model, w *weights) []int64 {
 		}
 	}
 	for i, name := range w.names {
-		state = append(state, p.textOffset(name), int64(w.kinds[i]), values[i])
+		state = append(state, p.textOffset(name), int64(w.kinds[i]), values[i], boolToInt(w.grads[i]))
 	}
 	var results []arg
 	var outputs, mutations []int64

@@ -22,6 +22,7 @@ var stateKinds = map[string]int{"parameter": parameter, "buffer": buffer, "tenso
 type weights struct {
 	names   []string
 	kinds   []int
+	grads   []bool // whether each requires grad
 	tensors []*tensor.Tensor
 }
 
@@ -154,6 +155,7 @@ func (l *loader) readWeights(m *model) (w *weights, err error) {
 			return w, err
 		}
 		w.names, w.kinds, w.tensors = append(w.names, in.target), append(w.kinds, kind), append(w.tensors, t)
+		w.grads = append(w.grads, p.meta.grad)
 	}
 	return w, l.archive.ReadInto(targets)
 }

@@ -378,11 +378,6 @@ def test_runs_leak_no_handles():
     assert live_handles() == before
 
 
-def test_autograd_is_not_used():
-    module, x = opened(chain()).module(), torch.ones(3, requires_grad=True)
-    assert not module(x).requires_grad and torch.is_grad_enabled()
-
-
 def test_a_process_that_runs_programs_does_not_import_the_exporter(tmp_path):
     w.program(chain(), tmp_path / "m.pt2")
     script = f"""if True:

@@ -195,7 +195,7 @@ def save(
         raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
     if extra_files:
         raise NotImplementedError("export.save: extra_files are not supported; write them to files of their own")
-    tensors = {x.name: ep._program.tensor(i) for i, x in enumerate(ep._program.state)}
+    tensors = {x.name: t for t, x in zip(ep._tensors, ep._program.state, strict=True)}
     if is_path(f):
         with writing(f) as path:
             _f.archive_save(path, *write_archive(ep._text, tensors, ep._samples))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import io
 import json
 import os
@@ -13,6 +14,7 @@ from typing import Any
 from .._base.dtypes import DTYPES
 from .._base.errors import failure
 from .._base.library import bind, getter
+from .._core.modes import is_grad_enabled
 from .._core.owner import Held
 from .._core.results import wrap
 from .._core.tensor import Tensor
@@ -37,13 +39,20 @@ class Described(ctypes.Structure):
         ("dtype", c_int32),
         ("shape", c_char_p),
         ("is_written", ctypes.c_bool),
+        ("requires_grad", ctypes.c_bool),
         ("constant", Value),
     ]
 
 
+class Options(ctypes.Structure):
+    """tensor_program_options."""
+
+    _fields_ = [("size", ctypes.c_size_t), ("state", c_void_p), ("state_count", c_int32), ("gradients", ctypes.c_bool)]
+
+
 c_load = bind("tensor_program_load", c_char_p, POINTER(c_void_p))
 c_load_memory = bind("tensor_program_load_memory", c_void_p, c_int64, POINTER(c_void_p))
-c_run = bind("tensor_program_run", c_void_p, POINTER(Value), c_int32, POINTER(Value), c_int32)
+c_run = bind("tensor_program_run_with", c_void_p, POINTER(Options), POINTER(Value), c_int32, POINTER(Value), c_int32)
 c_structure = bind("tensor_program_structure", c_void_p, POINTER(c_char_p), POINTER(c_char_p))
 c_tensor = bind("tensor_program_tensor", c_void_p, c_int32, POINTER(c_void_p))
 c_lists = {name: bind(f"tensor_program_{name}", c_void_p, POINTER(POINTER(Described)), POINTER(c_int32)) for name in ("inputs", "outputs", "state")}
@@ -64,6 +73,7 @@ class Item:
         self.dtype = DTYPES[described.dtype] if described.dtype >= 0 else None
         self.shape = described.shape.decode()
         self.constant = read_value(described.constant)
+        self.requires_grad: bool = described.requires_grad
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.kind}" if self.dtype is None else f"{self.name}: {str(self.dtype).removeprefix('torch.')}{self.shape}"
@@ -110,22 +120,29 @@ class Program:
         tensor: Tensor = wrap(handle.value)
         return tensor
 
-    def run(self, *inputs: Any) -> list[Any]:
-        """Returns the outputs of the program for its flat inputs."""
+    def run(self, *inputs: Any, state: list[Tensor] | None = None, gradients: bool = False) -> list[Any]:
+        """Returns the outputs of the program for its flat inputs, with other tensors than those of the program if `state` has one for each."""
         given, made = (Value * max(len(inputs), 1))(), (Value * max(len(self.outputs), 1))()
         kept: list[Any] = []
         for value, to in zip(inputs, given, strict=False):
             store(value, to, kept)
-        check(c_run(self._h, given, len(inputs), made, len(self.outputs)))
+        options = Options(ctypes.sizeof(Options), None, 0, gradients)
+        if state:
+            handles = (c_void_p * len(state))(*[t._h for t in state])
+            options.state, options.state_count = ctypes.addressof(handles), len(state)
+        check(c_run(self._h, byref(options), given, len(inputs), made, len(self.outputs)))
         return [take_result(made[i]) for i in range(len(self.outputs))]
 
 
 class ExportedModule(Module):
-    """The module of an exported program: it is called with the arguments of the exported module, and returns its results."""
+    """The module of an exported program: it is called with the arguments of the exported module, and returns its results.
 
-    def __init__(self, program: Program, unsaved: Collection[str | None] = ()):
+    A call uses the tensors that the module has then, and is recorded on the autograd graph if autograd is enabled."""
+
+    def __init__(self, program: Program, tensors: list[Tensor], unsaved: Collection[str | None] = ()):
         super().__init__()
-        self.__dict__["_program"] = program
+        slots: list[tuple[dict[str, Any], str]] = []
+        self.__dict__["_program"], self.__dict__["_slots"] = program, slots
         for i, item in enumerate(program.state):
             *folders, name = item.name.split(".")
             owner: Any = self
@@ -133,17 +150,26 @@ class ExportedModule(Module):
                 if folder not in owner._modules:
                     owner.add_module(folder, Module())
                 owner = owner._modules[folder]
-            if item.shape == "parameter":
-                owner.register_parameter(name, Parameter(program.tensor(i), requires_grad=False))
+            if isinstance(tensors[i], Parameter):
+                owner.register_parameter(name, tensors[i])
+                slots.append((owner._parameters, name))
             else:
-                owner.register_buffer(name, program.tensor(i), persistent=item.shape == "buffer" and item.name not in unsaved)
+                owner.register_buffer(name, tensors[i], persistent=item.shape == "buffer" and item.name not in unsaved)
+                slots.append((owner._buffers, name))
+
+    def train(self, mode: bool = True) -> Any:
+        """Raises NotImplementedError: the mode of a program is that of the module when it was exported."""
+        raise NotImplementedError(
+            f"Calling {'train' if mode else 'eval'}() is not supported: a program has the mode that the module had in the export"
+        )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         program = self.__dict__["_program"]
         leaves, spec = _pytree.tree_flatten((args, kwargs))
         if program.in_spec is not None and spec != program.in_spec:
             leaves = arrange(args, kwargs, program.in_spec)
-        outputs = program.run(*leaves)
+        state = [tensors[name] for tensors, name in self.__dict__["_slots"]]
+        outputs = program.run(*leaves, state=state, gradients=is_grad_enabled())
         return outputs if program.out_spec is None else program.out_spec.unflatten(outputs)
 
 
@@ -162,7 +188,7 @@ class ExportedProgram:
     """A program that torch.export.save of PyTorch wrote.
 
     `module()` returns a module with the program's weights, which is called as the exported one. `graph_signature` names inputs and outputs,
-    `state_dict` the parameters and buffers, which share memory with the program; str() shows its operators.
+    `state_dict` has the parameters and buffers, which all modules of the program share; str() shows its operators.
     """
 
     def __init__(self, program: Program, text: dict[str, Any], samples: Tensor | None = None):
@@ -171,14 +197,29 @@ class ExportedProgram:
         self.graph_signature: ExportGraphSignature = read_signature(text["graph_module"]["signature"])
 
     def module(self, check_guards: bool = True) -> ExportedModule:
-        """Returns a module that runs the program without autograd. `check_guards` is ignored: inputs are always checked."""
-        return ExportedModule(self._program, self._list_unsaved())
+        """Returns a module that runs the program with autograd, if it is enabled. `check_guards` is ignored: inputs are always checked.
+
+        Parameters require grad as in the export.
+
+        >>> module = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),)).module()
+        >>> module(torch.ones(3, 2)).sum().backward()
+        >>> module.weight.grad
+        tensor([[3., 3.]])
+        """
+        return ExportedModule(self._program, self._tensors, self._list_unsaved())
+
+    @functools.cached_property
+    def _tensors(self) -> list[Tensor]:
+        """The parameters, buffers and constants, in the order of the program's state."""
+        state = self._program.state
+        tensors = [self._program.tensor(i) for i in range(len(state))]
+        return [Parameter(t, x.requires_grad) if x.shape == "parameter" else t for t, x in zip(tensors, state, strict=True)]
 
     @property
     def state_dict(self) -> dict[str, Tensor]:
         """The parameters and persistent buffers."""
         names = self._list_unsaved()
-        return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape != "constant" and x.name not in names}
+        return {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True) if x.shape != "constant" and x.name not in names}
 
     def _list_unsaved(self) -> set[str | None]:
         """Returns the names of the buffers that are not persistent."""
@@ -188,7 +229,7 @@ class ExportedProgram:
     def constants(self) -> dict[str, Tensor]:
         """The tensors that are neither parameters nor persistent buffers."""
         names = self._list_unsaved()
-        return {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state) if x.shape == "constant" or x.name in names}
+        return {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True) if x.shape == "constant" or x.name in names}
 
     def run_decompositions(
         self, decomp_table: dict[Any, Callable[..., Any]] | None = None, decompose_custom_triton_ops: bool = False
@@ -208,7 +249,7 @@ class ExportedProgram:
         from .writer import write_archive
 
         text = decompose(self._text, decomp_table)
-        tensors = {x.name: self._program.tensor(i) for i, x in enumerate(self._program.state)}
+        tensors = {x.name: t for t, x in zip(self._tensors, self._program.state, strict=True)}
         return ExportedProgram(Program(_f.archive_save_bytes(*write_archive(text, tensors, self._samples))), text, self._samples)
 
     @property

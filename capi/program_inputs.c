@@ -1,0 +1,157 @@
+// The inputs of a run of an exported program: their checks, and the choice of its state.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "program_numbers.h"
+#include "program_run.h"
+
+// ---------------------------------------------------------------------------------------- inputs
+
+// The sizes of a tensor as text.
+static void show_sizes(const tensor_t *t, char *to, size_t room) {
+  const int64_t n = tensor_dim(t), *sizes = tensor_sizes(t);
+  size_t at = (size_t)snprintf(to, room, "%s[", tensor_dtype_name(tensor_get_dtype(t)));
+  for (int64_t i = 0; i < n && at < room; i++)
+    at += (size_t)snprintf(to + at, room - at, "%s%" PRId64, i ? ", " : "", sizes[i]);
+  if (at < room) snprintf(to + at, room - at, "]");
+}
+
+static bool reject(run *r, int64_t i, const char *why) {
+  const tensor_program_value *v = r->p->inputs + i;
+  if (v->kind == TENSOR_VALUE_TENSOR)
+    lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
+               "program_run: input %" PRId64 " ('%s') is %s; the program expects %s%s", i, v->name,
+               why, tensor_dtype_name(v->dtype), v->shape);
+  else
+    lt_explain(&r->problem, TENSOR_ERROR_RUNTIME, v->name,
+               "program_run: input %" PRId64 " ('%s') is %s", i, v->name, why);
+  return false;
+}
+
+// Evaluates the code of a dimension. Returns false if a symbol has no value yet.
+static bool evaluate_dim(const lt_dim *d, const int64_t *symbols, const bool *bound, int64_t *to) {
+  int64_t stack[32];
+  int top = 0;
+  for (int64_t i = 0; i < d->length; i += 2) {
+    const int64_t operand = d->code[i + 1];
+    if (d->code[i] == LT_DIM_OPERATOR) {
+      tensor_value v;
+      if (!lt_compute_ints(operand, stack[top - 2], stack[top - 1], &v)) return false;
+      stack[--top - 1] = v.as.i;
+      continue;
+    }
+    if (top == 32) return false;
+    if (d->code[i] == LT_DIM_SYMBOL && !bound[operand]) return false;
+    stack[top++] = d->code[i] == LT_DIM_SYMBOL ? symbols[operand] : operand;
+  }
+  return d->length && (*to = stack[0], true);
+}
+
+// Checks the sizes of an input; a symbol gets the first size that it describes.
+static bool check_sizes(run *r, int64_t i, const tensor_t *t, int64_t *symbols, bool *bound) {
+  const lt_input *c = r->p->checks + i;
+  const int64_t *sizes = tensor_sizes(t);
+  char shown[300], why[400];
+  show_sizes(t, shown, sizeof shown);
+  if (tensor_dim(t) != c->dim_count) return reject(r, i, shown);
+  for (int64_t d = 0; d < c->dim_count; d++) {
+    const lt_dim *dim = c->dims + d;
+    int64_t expected;
+    if (dim->length == 2 && dim->code[0] == LT_DIM_SYMBOL && !bound[dim->code[1]]) {
+      const int64_t *symbol = r->p->symbols + 3 * dim->code[1];
+      if (sizes[d] < symbol[1] || sizes[d] > symbol[2]) {
+        char low[32] = "", high[32] = "";
+        if (symbol[1] > 0) snprintf(low, sizeof low, "%" PRId64 " <= ", symbol[1]);
+        if (symbol[2] < INT64_MAX) snprintf(high, sizeof high, " <= %" PRId64, symbol[2]);
+        snprintf(why, sizeof why, "%s, where %s%s%s is required", shown, low,
+                 r->p->text + symbol[0], high);
+        return reject(r, i, why);
+      }
+      symbols[dim->code[1]] = sizes[d], bound[dim->code[1]] = true;
+    } else if (evaluate_dim(dim, symbols, bound, &expected) && sizes[d] != expected) {
+      snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required",
+               shown, expected, d);
+      return reject(r, i, why);
+    }
+  }
+  return true;
+}
+
+static bool check_constant(run *r, int64_t i, const tensor_value *v) {
+  const tensor_value expected = r->p->inputs[i].constant;
+  char shown[120], wanted[120], why[300];
+  bool same = expected.kind == v->kind;
+  if (lt_is_number(&expected) && lt_is_number(v)) {
+    const double a = lt_number_to_float(&expected), b = lt_number_to_float(v);
+    same = isnan(a) ? isnan(b) : a == b && lt_number_to_int(&expected) == lt_number_to_int(v);
+  } else if (same && v->kind == TENSOR_VALUE_STRING) {
+    same = v->as.string && strcmp(v->as.string, expected.as.string) == 0;
+  }
+  if (same) return true;
+  lt_show_value(v, shown, sizeof shown);
+  lt_show_value(&expected, wanted, sizeof wanted);
+  snprintf(why, sizeof why, "%s; the program was exported for %s", shown, wanted);
+  return reject(r, i, why);
+}
+
+bool lt_check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbols, bool *bound) {
+  const lt_input *c = r->p->checks + i;
+  char shown[300];
+  if (c->constant) return check_constant(r, i, v);
+  if (r->p->inputs[i].kind == TENSOR_VALUE_INT) {
+    if (lt_is_number(v)) return r->values[c->value] = *v, true;
+  } else if (v->kind == TENSOR_VALUE_TENSOR) {
+    if (tensor_dim(v->as.tensor) < 0) {
+      lt_explain(&r->problem, TENSOR_ERROR_HANDLE, r->p->inputs[i].name,
+                 "program_run: input %" PRId64 " ('%s') (%p) is not a live tensor", i,
+                 r->p->inputs[i].name, (const void *)v->as.tensor);
+      return false;
+    }
+    show_sizes(v->as.tensor, shown, sizeof shown);
+    if (tensor_get_dtype(v->as.tensor) != r->p->inputs[i].dtype) return reject(r, i, shown);
+    r->values[c->value] = *v;
+    return check_sizes(r, i, v->as.tensor, symbols, bound);
+  }
+  lt_show_value(v, shown, sizeof shown);
+  return reject(r, i, shown);
+}
+
+// ----------------------------------------------------------------------------------------- state
+
+bool lt_take_state(run *r, const tensor_program_options *options) {
+  const lt_program *p = r->p;
+  for (int64_t i = 0; i < p->state_count; i++) {
+    tensor_t *given = options->state ? (tensor_t *)options->state[i] : NULL;
+    const tensor_t *own = p->tensors[i];
+    if (given) {
+      const int64_t dims = tensor_dim(own);
+      if (tensor_dim(given) == dims &&
+          !memcmp(tensor_sizes(given), tensor_sizes(own), (size_t)dims * sizeof(int64_t))) {
+        r->state[i] = given;
+        continue;
+      }
+      char shown[300], wanted[300];
+      show_sizes(given, shown, sizeof shown), show_sizes(own, wanted, sizeof wanted);
+      if (tensor_dim(given) < 0) snprintf(shown, sizeof shown, "%p, no live tensor", (void *)given);
+      lt_explain(&r->problem, TENSOR_ERROR_VALUE, p->state[i].name,
+                 "program_run: the tensor for %s '%s' is %s; the program has %s", p->state[i].shape,
+                 p->state[i].name, shown, wanted);
+      return false;
+    }
+    if (!r->gradients || !p->state[i].is_written) {
+      r->state[i] = p->tensors[i];
+    } else if (tensor_detach(own, &r->state[i])) {
+      lt_fail_step(r, p->state[i].name, "%s", tensor_last_error());
+      return false;
+    }
+  }
+  return true;
+}
+
+void lt_free_state(run *r, const tensor_program_options *options) {
+  for (int64_t i = 0; r->gradients && i < r->p->state_count; i++)
+    if (r->p->state[i].is_written && !(options->state && options->state[i]))
+      tensor_free(r->state[i]);
+}

@@ -1,0 +1,32 @@
+// A run of an exported program.
+#ifndef LIBTENSOR_CAPI_PROGRAM_RUN_H
+#define LIBTENSOR_CAPI_PROGRAM_RUN_H
+
+#include "program.h"
+
+// A run: the values of the plan, of which it frees those that it owns.
+typedef struct run {
+  lt_program *p;
+  tensor_value *values;
+  bool *owned;
+  char *scratch;  // the lists of the present step
+  tensor_t **state;
+  bool gradients;  // it is recorded on the autograd graph
+  lt_problem problem;
+} run;
+
+// Notes an error of a step. Later ones are ignored. Returns NULL.
+__attribute__((format(printf, 3, 4))) void *lt_fail_step(run *r, const char *step,
+                                                         const char *format, ...);
+
+// Checks input i, and stores it as a value of the run. Symbols get the first sizes that they
+// describe.
+bool lt_check_input(run *r, int64_t i, const tensor_value *v, int64_t *symbols, bool *bound);
+
+// Chooses the tensors of the state. A run that records gradients writes to another handle of a
+// tensor of the program, so that no autograd graph of a run is kept by the program.
+bool lt_take_state(run *r, const tensor_program_options *options);
+// Frees the handles that lt_take_state made.
+void lt_free_state(run *r, const tensor_program_options *options);
+
+#endif
