@@ -110,10 +110,10 @@ typedef struct {
   const void *from;  // and the C function that returns it
 } function;
 
-// Results of getters: an int64_t, the dtype, the device, all elements as nested lists, and as
-// bytes, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a
-// Size or a tuple.
-enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
+// Results of getters: an int64_t, the dtype, the device, all elements as nested lists without a
+// mode, as nested lists with any mode, and as bytes, the tensor itself if it is contiguous, the
+// first size, and the sizes or the strides as a Size or a tuple.
+enum { NUMBER, DTYPE, DEVICE, LIST, ELEMENTS, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // Kinds of callables, in order: a function; a binary operator, and its reflected form; __getitem__
 // and __setitem__; tensor(data, dtype=), and the conversion of any sequence to a tensor; the import

@@ -26,6 +26,9 @@ static PyObject *read(const function *f, PyObject *tensor, const void *handle, P
       if (is_contiguous(handle)) known = tensor;
       break;
     case LIST:
+      if (s->intercepting) return NULL;  // the fallback notifies the modes
+      return list_of(s, handle);
+    case ELEMENTS:
       return list_of(s, handle);
     case BYTES:
       return bytes_of(s, handle);

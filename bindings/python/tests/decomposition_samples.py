@@ -139,6 +139,7 @@ index_fill.int_Scalar: f(3, 4), 1, i(2), 2.5
 index_fill.int_Tensor: f(3, 4), 0, i(2), torch.tensor(2.5)
 inner.default: f(2, 4), f(3, 4)
 instance_norm.default: f(2, 3, 5), p(3), f(3), None, None, True, 0.1, 1e-5, True
+instance_norm.default: f(2, 3, 5), p(3), f(3), f(3), p(3), False, 0.1, 1e-5, True
 isclose.default: f(4), f(4) | odd(), odd(), 1e-5, 1e-8, True
 isfinite.default: odd() | i(4)
 isneginf.default: odd()

@@ -11,7 +11,7 @@ from . import overrides as _overrides
 from .errors import failure
 from .library import folders, library, path
 
-NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
+NUMBER, DTYPE, DEVICE, LIST, ELEMENTS, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(10)
 CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS, APPLIES, SWITCHES, NEGATES = range(12)
 
 # The functions of the library that direct.h lists.

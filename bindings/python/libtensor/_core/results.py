@@ -52,6 +52,12 @@ def result_type(name, fields):
 types: dict[str, Any] = {}
 
 
+def make_results(name, values):
+    """Returns several results of an operator: in its class of results, a tuple without one."""
+    kind = types.get(name, tuple)
+    return kind(values) if kind is not tuple and len(kind._fields) == len(values) else tuple(values)
+
+
 def rebuild(name, fields, values):
     return result_type(name, fields)(values) if name not in types else types[name](values)
 

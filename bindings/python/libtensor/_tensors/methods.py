@@ -312,15 +312,21 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
         """
+        _overrides.note_read("tolist", self)
+        return self._list_elements()
+
+    @_direct.getter(_direct.ELEMENTS, "tensor_hold")
+    def _list_elements(self):
+        """Returns the elements as nested lists; the modes are not notified."""
         if self.layout is not _dtypes.strided:
             raise NotImplementedError(f"tolist is not implemented for {self.layout.name} tensors; convert with to_dense()")
         if self.device.type != "cpu":
-            return self.cpu().tolist()
+            return self.cpu()._list_elements()
         if self.is_quantized:
-            return self.dequantize().tolist()
+            return self.dequantize()._list_elements()
         if self.is_conj() or self.is_neg():
-            return _interop.resolved(self).tolist()
-        return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # 16-bit floats
+            return _interop.resolved(self)._list_elements()
+        return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32)._list_elements()  # 16-bit floats
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """Returns a copy with another dtype, as in NumPy; Dask and SciPy call it. `dtype` may be a NumPy dtype or its string. With

@@ -19,7 +19,8 @@ ALIASES += ["to.dtype_layout", "to.other", "type_as.default"]
 ALIASES += ["broadcast_to.default", "chunk.default", "expand_as.default", "mT.default", "movedim.int", "movedim.intlist", "narrow.default"]
 ALIASES += ["split.Tensor", "split.sizes", "swapaxes.default", "swapdims.default", "view_as.default"]
 # Normalizations, which write to the running statistics (arguments 3 and 4) in training (argument 5), and whose schemas need not say so.
-NORMALIZATIONS = ["_native_batch_norm_legit.default", "batch_norm.default", "instance_norm.default", "native_batch_norm.default"]
+NORMALIZATIONS = {name: TABLE[name] for name in ("batch_norm.default", "instance_norm.default", "native_batch_norm.default")}
+NORMALIZATIONS["_native_batch_norm_legit.default"] = TABLE["native_batch_norm.default"]
 KEPT = ("_assert", "sym_constrain", "with_effects")  # the beginnings of names of operators that are called for their effects
 
 
@@ -148,7 +149,7 @@ def decompose(text: dict[str, Any], table: Table | None) -> dict[str, Any]:
     if has_writes:
         # Whether these share memory with their argument depends on its dtype and strides: their decompositions decide.
         lowering.table |= {find_operator(f"torch.ops.aten.{name}"): TABLE[name] for name in ALIASES}
-        normalizations = [(find_operator(f"torch.ops.aten.{name}"), TABLE[name]) for name in NORMALIZATIONS]
+        normalizations = [(find_operator(f"torch.ops.aten.{name}"), function) for name, function in NORMALIZATIONS.items()]
         lowering.table |= {op: replace_update(function, lowering.table.get(op)) for op, function in normalizations}
     lowering.lower(graph)
     users = [spec for union in signature["output_specs"] for spec in union.values()]

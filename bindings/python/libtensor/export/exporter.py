@@ -18,7 +18,7 @@ from ..utils import _pytree as pytree
 from .dims import Dim, Size, Symbol, find_symbols
 from .program import ExportedProgram, Program
 from .trace import Recording, Sizes, record, sample, unify
-from .verify import check_elements, check_sizes
+from .verify import check_elements, check_sizes, list_varying, record_variations
 from .writer import write_archive, write_model, write_samples
 
 __all__ = ["export", "save"]
@@ -105,6 +105,9 @@ def _record_all(
                 raise
             given = ", ".join(f"{symbol.name} = {of[symbol]}" for symbol in symbols)
             raise RuntimeError(f"export: the function fails for other variable sizes ({given}): {error}") from error
+    variations = record_variations(recordings[0], function, state, names, values, spec)
+    recordings += variations
+    samples += [samples[0]] * len(variations)
     first = unify(recordings)
     check_elements(first, function, state, names, values, spec)
     check_sizes(first, function, state, names, values, spec, sizes, symbols)
@@ -176,8 +179,11 @@ def export(
     for tree in (spec, recordings[0].spec):
         check_keys(tree)
     modules = [name for name, _ in mod.named_modules() if name] if isinstance(mod, Module) else []
+    created = Sizes(symbols, samples)
+    for node in list_varying(recordings[0]):
+        created.create_all(recordings, recordings[0].nodes.index(node))
     text = write_model(
-        recordings, symbols, Sizes(symbols, samples), state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules
+        recordings, symbols, created, state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules
     )
     tensors = dict([*state.values(), *recordings[0].constants.values()])
     example = write_samples(args, kwargs)

@@ -278,6 +278,18 @@ class Sizes:
                     if line is not None:
                         self.bases[quotient] = f"FloorDiv({write_line(text, 1, offset)}, Integer({divisor}))"
                         return write_line(self.bases[quotient], *line)
+        return self._create(vector)
+
+    def create_all(self, recordings: list[Recording], at: int) -> None:
+        """Creates symbols for the sizes of the results of node `at` that are those of nothing before."""
+        of = recordings[0].nodes[at]
+        for i, node in enumerate(recordings[0].nodes):
+            shapes = [r.sizes(i) for r in recordings] if node is of or of in node.args[:1] and node.target is operator.getitem else [None]
+            for vector in zip(*(shape or () for shape in shapes), strict=True):
+                if len(set(vector)) > 1 and vector not in self.bases and vector not in self.known:
+                    self.known[vector] = self._create(vector)
+
+    def _create(self, vector: tuple[int, ...]) -> str:
         self.created.append(f"s{self.count + len(self.created)}")
         self.bases[vector] = write_symbol(self.created[-1])
         return self.bases[vector]

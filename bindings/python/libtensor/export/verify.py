@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any
 
-from .. import no_grad
+from .. import arange, no_grad
+from .. import bool as torch_bool
+from .. import uint8 as torch_uint8
 from .._core.tensor import Tensor
 from ..fx.node import Node
 from ..library.aten import AtenOverload
+from ..library.operators import OpOverload
 from .dims import Size, Symbol
 from .trace import Recording, call_plainly, copy_state, have_same_constants, is_close, record, sample
 
-__all__ = ["check_elements", "check_sizes"]
+__all__ = ["check_elements", "check_sizes", "list_varying", "record_variations"]
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 LIMIT = 1 << 18  # elements of inputs up to which a function is called for these sizes
+VARIATIONS = 4  # recordings for other elements of the inputs
+# Operators whose results have sizes that depend on elements; index and custom operators may do so, too.
+VARYING = frozenset(("nonzero", "argwhere", "masked_select", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"))
+VARYING |= frozenset(("bincount", "one_hot", "repeat_interleave"))
 ERRORS = (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError, ArithmeticError, AssertionError, MemoryError)
 
 
@@ -153,6 +161,66 @@ def check_sizes(
             break
 
 
+def list_varying(recording: Recording) -> list[Node]:
+    """Returns the nodes whose results may have sizes that depend on elements."""
+
+    def varies(node: Node) -> bool:
+        if not isinstance(node.target, AtenOverload):
+            return node.op == "call_function" and isinstance(node.target, OpOverload)
+        if node.target.op_name == "index":
+            return any(isinstance(x, Node) and x.meta["val"].dtype in (torch_bool, torch_uint8) for x in node.args[1])
+        return node.target.op_name in VARYING
+
+    return [node for node in recording.nodes if varies(node)]
+
+
+def _vary(value: Any, step: int, is_strong: bool) -> Any:
+    """Returns a tensor with other elements, which are valid indices where those of `value` are: some of its elements, and others if `is_strong`."""
+    if not isinstance(value, Tensor) or not value.numel():
+        return value
+    places = arange(value.numel())
+    flat = value.detach().flatten()[(places * places + (2 * step + 1) * places + step) % value.numel()]
+    is_changed = (places + step) % (step + 2) == 0
+    if is_strong and value.dtype == torch_bool:
+        flat = flat ^ is_changed
+    elif is_strong:
+        other = (1 - 2 * flat) * 100**step if value.is_floating_point() else 1 - flat.clamp(0, 1)
+        flat = flat.where(~is_changed, other.to(flat.dtype))
+    return flat.reshape(value.shape)
+
+
+def record_variations(
+    first: Recording, function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any
+) -> list[Recording]:
+    """Returns recordings for other elements of the inputs, in which sizes that depend on elements differ; none if there are no such sizes.
+
+    Raises NotImplementedError if the operators or constants depend on elements."""
+    found = []
+    for step in range(VARIATIONS if list_varying(first) else 0):
+        for is_strong in (True, False):
+            try:
+                other = record(function, state, names, [_vary(v, step, is_strong) for v in values], spec)
+            except ERRORS:
+                continue
+            pairs = zip_longest(first.nodes, other.nodes)
+            if any(a is None or b is None or (a.op, a.target, a.name) != (b.op, b.target, b.name) for a, b in pairs) or first.spec != other.spec:
+                raise NotImplementedError(
+                    "export: the operators depend on elements of the inputs: Python code branches on, or repeats for, a size such as that of nonzero(); "
+                    "select with torch.where or masks"
+                )
+            if not have_same_constants(first, other):
+                raise NotImplementedError(CONSTANTS)
+            found.append(other)
+            break
+    return found
+
+
+CONSTANTS = (
+    "export: a constant tensor depends on elements of the inputs, or differs from call to call; make tensors with operators, "
+    "not from numpy(), tolist() or random numbers of Python"
+)
+
+
 def check_elements(
     first: Recording, function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any
 ) -> None:
@@ -168,7 +236,4 @@ def check_elements(
     except ERRORS:
         return
     if not have_same_constants(first, other):
-        raise NotImplementedError(
-            "export: a constant tensor depends on elements of the inputs, or differs from call to call; make tensors with operators, "
-            "not from numpy(), tolist() or random numbers of Python"
-        )
+        raise NotImplementedError(CONSTANTS)

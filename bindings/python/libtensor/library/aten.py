@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._base.overrides import NOBODY
+from .._core.results import make_results
 from .._core.tensor import Tensor
 from . import calls
 from .aten_overloads import OVERLOADS
@@ -114,7 +115,7 @@ class AtenOverload(OpOverload):
         except calls.Unsupported:
             return self.overloadpacket(*args, **kwargs)
         results += [args[at] if at < len(args) else kwargs[name] for at, name in self._written]
-        return results[0] if len(results) == 1 else tuple(results) if results else None
+        return results[0] if len(results) == 1 else make_results(self.op_name, results) if results else None
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'OpOverload' object has no attribute '{name}'")

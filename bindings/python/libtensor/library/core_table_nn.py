@@ -22,7 +22,7 @@ decomposition("group_norm")(lambda x, groups, weight=None, bias=None, eps=1e-5, 
 decomposition("rms_norm")(lambda x, shape, weight=None, eps=None: apply_rule("rms_norm", x, shape, weight, eps))
 
 
-@decomposition("native_batch_norm", "_native_batch_norm_legit")
+@decomposition("native_batch_norm")
 def native_batch_norm(x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float) -> Any:
     if mean is None:
         return aten._native_batch_norm_legit.no_stats(x, weight, bias, True, momentum, eps)

@@ -86,7 +86,7 @@ PLAIN = frozenset(
     ]
 )
 # Names whose overload for tensors takes numbers: Python's numbers reach PyTorch's dispatcher as tensors.
-NUMBERS = frozenset(f"{name}{ending}" for name in ("add", "sub", "mul", "div", "true_divide", "bitwise_and", "bitwise_or") for ending in ("", "_"))
+NUMBERS = frozenset(f"{name}{ending}" for name in ("add", "sub", "mul", "div", "true_divide") for ending in ("", "_"))
 RENAMED = {"true_divide": "div", "true_divide_": "div_", "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor"}
 RENAMED |= {"multiply": "mul", "subtract": "sub", "divide": "div", "negative": "neg", "greater": "gt", "less": "lt", "not_equal": "ne"}
 RENAMED |= {"greater_equal": "ge", "less_equal": "le", "absolute": "abs", "clip": "clamp", "concat": "cat", "concatenate": "cat", "fix": "trunc"}

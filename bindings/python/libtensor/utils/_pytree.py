@@ -77,6 +77,7 @@ from ._pytree_nodes import (  # noqa: F401
     _tuple_flatten,
     _tuple_flatten_with_keys,
     _tuple_unflatten,
+    find_serialized,
     is_constant_class,
     is_namedtuple,
     is_namedtuple_class,
@@ -483,12 +484,12 @@ def _of_schema(schema: Any) -> TreeSpec:
     name = schema["type"]
     if name is None:
         return _LEAF_SPEC
-    if name not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
+    cls = find_serialized(name)
+    if cls is None:
         raise NotImplementedError(
             f"Deserializing {name} in pytree failed because the serialized type is not registered in this process; import the package that "
             "registers it, or call register_pytree_node with that serialized_type_name."
         )
-    cls = SERIALIZED_TYPE_TO_PYTHON_TYPE[name]
     known = SUPPORTED_SERIALIZED_TYPES[cls]
     context = json.loads(schema["context"]) if known.from_dumpable_context is None else known.from_dumpable_context(schema["context"])
     return TreeSpec(cls, context, [_of_schema(child) for child in schema["children_spec"]])

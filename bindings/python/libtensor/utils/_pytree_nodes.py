@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .._base.size import Size
+from .._core.results import types as result_types
 
 PyTree = Any
 Context = Any
@@ -25,6 +26,7 @@ IsLeaf = Callable[[Any], bool]
 FnAny = Callable[[Any], Any]
 
 NO_SERIALIZED_TYPE_NAME_FOUND = "NO_SERIALIZED_TYPE_NAME_FOUND"
+RESULTS = "torch.return_types."  # the beginning of the names of classes of results in files
 DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL = 1
 _NAMEDTUPLE: Any = collections.namedtuple  # represents all classes of named tuples
 
@@ -269,12 +271,26 @@ def _get_node_type(tree: Any) -> Any:
     if kind in SUPPORTED_NODES:
         return kind
     if is_structseq_class(kind):
-        # Each class of results has its node type, which is registered at its first use.
-        _private_register_pytree_node(
-            kind, _tuple_flatten, lambda values, context: kind(list(values)), flatten_with_keys_fn=_sequence_flatten_with_keys
-        )  # fmt: skip
+        register_results(kind)
         return kind
     return _NAMEDTUPLE if is_namedtuple_class(kind) else kind
+
+
+def register_results(kind: Any) -> None:
+    """Registers a class of results, each of which has its node type, at its first use. Its name in files is that in PyTorch."""
+    name = f"{RESULTS}{kind.__name__}" if result_types.get(kind.__name__) is kind else None
+    unflatten: UnflattenFn = lambda values, context: kind(list(values))  # noqa: E731
+    _private_register_pytree_node(kind, _tuple_flatten, unflatten, serialized_type_name=name, flatten_with_keys_fn=_sequence_flatten_with_keys)
+
+
+def find_serialized(name: str) -> Any:
+    """Returns the class of a name in files; None for one that is not registered."""
+    if name not in SERIALIZED_TYPE_TO_PYTHON_TYPE and name.startswith(RESULTS):
+        _importlib.import_module("..linalg", __package__)  # which registers its classes when it is imported
+        kind = result_types.get(name.removeprefix(RESULTS))
+        if kind is not None:
+            register_results(kind)
+    return SERIALIZED_TYPE_TO_PYTHON_TYPE.get(name)
 
 
 def _tuple_flatten(d: Any) -> tuple[list[Any], Context]:

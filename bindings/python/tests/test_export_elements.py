@@ -1,0 +1,91 @@
+"""torch.export.export of functions whose sizes, or whose Python code, depend on elements of tensors; and the operators of numbers."""
+
+import io
+
+import pytest
+
+import libtensor as torch
+from libtensor.export import Dim, export, load, save
+
+F = torch.nn.functional
+SIZES = {
+    "nonzero": lambda x: x * (x > 1).nonzero().shape[0],
+    "mask": lambda x: x[x > 1].reshape(-1) * 2,
+    "column": lambda x: x[x > 1].view(-1, 1) + x[x > 1].numel(),
+    "selected": lambda x: x.masked_select(x > 0).sum() / max(x[x > 0].numel(), 1) if x.dim() > 1 else x.masked_select(x > 0).flatten(),
+    "unique": lambda x: torch.arange(x.unique().shape[0]),
+    "where": lambda x: x[: torch.where(x > 1)[0].size(0)],
+    "repeated": lambda x: x.repeat_interleave(x.abs().long().clamp(max=9)).reshape(1, -1),
+    "counts": lambda x: x.abs().long().clamp(max=9).bincount().reshape(-1, 1),
+    "classes": lambda x: F.one_hot(x.abs().long().clamp(max=9)).flatten(),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_that_depend_on_elements_are_computed_by_the_program(name, dynamic):
+    function = SIZES[name]
+    program = export(function, (torch.tensor([0.5, 2.0, 3.0, -1.0]),), dynamic_shapes=({0: Dim("n", min=2)},) if dynamic else None)
+    file = io.BytesIO()
+    save(program, file)
+    for each in (load(io.BytesIO(file.getvalue())), program.run_decompositions()):
+        for elements in ([0.5, 2, 3, -1], [2, 3, 4, 5], [0, 0, 0, 0.25], *([[9, 8, 2, -3, 7, 7.0]] if dynamic else [])):
+            x = torch.tensor(elements, dtype=torch.float32)
+            found, expected = each.module()(x), function(x)
+            assert found.dtype == expected.dtype and torch.equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "function, fact",
+    [
+        (lambda x: x * x.tolist()[1], "tolist"),
+        (lambda x: x * float(x.numpy()[1]), "numpy"),
+        (lambda x: x * [float(v) for v in x][0], "item"),
+        (lambda x: x * 2 if len(x[x > 0]) > 1 else x, "operators depend on elements"),
+        (lambda x: torch.cat([x for _ in range((x > 0).nonzero().size(0))]), "depends on the variable sizes|depend on elements"),
+    ],
+)
+def test_python_code_that_depends_on_elements_raises(function, fact):
+    with pytest.raises((RuntimeError, NotImplementedError), match=fact):
+        export(function, (torch.tensor([0.5, 2.0, 3.0, -1.0]),))
+
+
+def write_bits(x):
+    made = x.clone()
+    made &= 6
+    made |= 1
+    return made
+
+
+@pytest.mark.parametrize(
+    "function, operators",
+    [
+        (lambda x: x & 3, ["bitwise_and.Scalar"]),
+        (lambda x: 3 & x, ["bitwise_and.Scalar"]),
+        (lambda x: torch.bitwise_and(x, 3), ["bitwise_and.Scalar"]),
+        (lambda x: torch.bitwise_or(3, x), ["bitwise_or.Scalar_Tensor"]),
+        (lambda x: x | 3, ["bitwise_or.Scalar"]),
+        (lambda x: x ^ 3, ["bitwise_xor.Scalar"]),
+        (lambda x: x << 2, ["bitwise_left_shift.Tensor_Scalar"]),
+        (lambda x: x & x, ["bitwise_and.Tensor"]),
+        (lambda x: x + 3, ["add.Tensor"]),
+        (write_bits, ["bitwise_and_.Scalar", "bitwise_or_.Scalar", "clone.default"]),
+    ],
+)
+def test_numbers_have_the_overloads_that_accept_them(function, operators):
+    x = torch.arange(8)
+    program = export(function, (x,))
+    assert [name.removeprefix("torch.ops.aten.") for name in program.operators] == operators
+    assert torch.equal(program.module()(x), function(x))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [torch.sort, torch.aminmax, lambda x: torch.kthvalue(x, 2), lambda x: {"a": torch.topk(x, 2), "b": (torch.cummax(x, 0), torch.linalg.slogdet(x))}],
+)
+def test_results_with_names_keep_their_class(function):
+    x = torch.tensor([[3.0, 1.0], [1.0, 2.0]])
+    file = io.BytesIO()
+    save(export(function, (x,)), file)
+    found, expected = load(io.BytesIO(file.getvalue())).module()(x), function(x)
+    assert repr(found) == repr(expected) and type(found) is type(expected)
