@@ -589,13 +589,23 @@ export namespace program {
     readonly outputs: readonly Item[];
     /** The inputs and outputs (`Item`) in arrays and objects, nested as the arguments, the keyword arguments and the result of `run`. */
     readonly structure: { readonly args: readonly any[]; readonly keywords: { readonly [key: string]: any }; readonly result: any };
-    /** The parameters, buffers and constants. */
-    readonly state: readonly { readonly name: string; readonly kind: 'parameter' | 'buffer' | 'constant'; readonly dtype: string; readonly index: number }[];
-    /** Returns the parameters, buffers and constants by name. They share memory with the program. */
+    /** The parameters, buffers and constants. `requiresGrad`: of a parameter that required grad in the export. */
+    readonly state: readonly {
+      readonly name: string;
+      readonly kind: 'parameter' | 'buffer' | 'constant';
+      readonly dtype: string;
+      readonly index: number;
+      readonly requiresGrad: boolean;
+    }[];
+    /**
+     * Returns the parameters, buffers and constants by name. They share memory with the program. With the
+     * option `gradients` of `load`, they are the tensors that runs use and that receive gradients.
+     */
     stateDict(): Record<string, Tensor>;
     /**
-     * Runs the program without autograd. The arguments are those of the exported function; keyword
-     * arguments are properties of an object, the last argument. Tuples and lists are arrays.
+     * Runs the program, without autograd unless it was loaded with `gradients`. The arguments are
+     * those of the exported function; keyword arguments are properties of an object, the last
+     * argument. Tuples and lists are arrays.
      */
     run(...args: Value[]): any;
     /** Asynchronous `run`, executed off the event loop. Runs of one program are concurrent. */
@@ -603,9 +613,10 @@ export namespace program {
   }
   /**
    * Loads a program from a path or the bytes of a file. Nothing in the file is executed. Throws an
-   * error with the names of all operators that libtensor lacks.
+   * error with the names of all operators that libtensor lacks. With `gradients` (default: false),
+   * runs are recorded on the autograd graph, and parameters require grad as in the export.
    */
-  function load(source: Path | Uint8Array): ExportedProgram;
+  function load(source: Path | Uint8Array, options?: { gradients?: boolean }): ExportedProgram;
 }
 export namespace testing {
   /**

@@ -97,24 +97,33 @@ function sizesOf(text) {
 }
 
 // The description of an input or an output.
-function itemOf({ name, kind, dtype, shape, isWritten, ...rest }) {
+function itemOf({ name, kind, dtype, shape, isWritten, constant }) {
   const isTensor = dtype !== '';
-  return Object.freeze({ name, kind, dtype: isTensor ? dtype : null, shape: isTensor ? Object.freeze(sizesOf(shape)) : null, isWritten, ...rest });
+  const item = { name, kind, dtype: isTensor ? dtype : null, shape: isTensor ? Object.freeze(sizesOf(shape)) : null, isWritten };
+  return Object.freeze(constant === undefined ? item : { ...item, constant });
 }
 
 class ExportedProgram {
   #opened;
   #in;
   #out;
+  #trained; // the tensors of the state, if runs record gradients
 
-  constructor(source) {
+  constructor(source, { gradients = false } = {}) {
     this.#opened = native.programOpen(source);
     const { inputs, outputs, state, inSpec, outSpec } = this.#opened;
     this.#in = inSpec && JSON.parse(inSpec)[1];
     this.#out = outSpec && JSON.parse(outSpec)[1];
     this.inputs = inputs.map(itemOf);
     this.outputs = outputs.map(itemOf);
-    this.state = state.map(({ name, dtype, shape }, index) => ({ name, kind: shape, dtype, index }));
+    this.state = state.map(({ name, dtype, shape, requiresGrad }, index) => ({ name, kind: shape, dtype, index, requiresGrad }));
+    if (gradients) {
+      this.#trained = state.map(({ requiresGrad, isWritten }, index) => {
+        const tensor = native.programTensor(this.#opened.handle, index);
+        if (requiresGrad) native.setRequiresGrad(tensor, true);
+        return { tensor, isWritten };
+      });
+    }
   }
 
   // The inputs and outputs, nested as the arguments, the keyword arguments and the result.
@@ -125,7 +134,8 @@ class ExportedProgram {
 
   // The parameters, buffers and constants by name; they share memory with the program.
   stateDict() {
-    return Object.fromEntries(this.state.map(({ name, index }) => [name, native.programTensor(this.#opened.handle, index)]));
+    const tensorOf = (index) => this.#trained?.[index].tensor ?? native.programTensor(this.#opened.handle, index);
+    return Object.fromEntries(this.state.map(({ name, index }) => [name, tensorOf(index)]));
   }
 
   // The arguments of programRun.
@@ -144,13 +154,17 @@ class ExportedProgram {
     }
     const tensors = [];
     const written = [];
-    let text = '';
+    let text = this.#trained ? 'g\n' : '';
     leaves.forEach((value, i) => {
       const input = this.inputs[i];
       const isTensor = value instanceof native.Tensor;
       if (isTensor) (input?.isWritten ? written : tensors).push(value);
       text += `${isTensor ? (input?.isWritten ? 'w' : 't') : lineOf(value, input)}\n`;
     });
+    for (const { tensor, isWritten } of this.#trained ?? []) {
+      (isWritten ? written : tensors).push(tensor);
+      text += isWritten ? 'w\n' : 't\n';
+    }
     return [this.#opened.handle, tensors, written, text];
   }
 
@@ -171,6 +185,6 @@ class ExportedProgram {
 }
 
 // Loads a program from a path or the bytes of a file.
-const load = (source) => new ExportedProgram(source instanceof Uint8Array ? source : pathOf(source));
+const load = (source, options) => new ExportedProgram(source instanceof Uint8Array ? source : pathOf(source), options);
 
 module.exports = { program: { load, ExportedProgram } };

@@ -7,6 +7,8 @@
 
 // ------------------------------------------------------------------------------------------ runs
 
+// A text begins with a line g if the run records gradients; lines for the tensors of the state then
+// follow those of the inputs.
 // The inputs that are no tensors, and the kinds of the others, are lines of a text: t (the next of
 // the tensors), w (the next of the tensors that are written), i, f and b with a number, n, and s
 // with a string, whose bytes other than letters and digits are %XX.
@@ -117,30 +119,38 @@ static tensor_status run_program(const lt_operator *row, int form, bool number, 
   (void)row, (void)form, (void)number;
   const tensor_program_t *program = (const tensor_program_t *)(intptr_t)a[0].i;
   const tensor_program_value *described;
-  int32_t n, m;
+  int32_t n, m, given = 0;
+  tensor_program_options options = {.size = sizeof options, .gradients = *a[3].text == 'g'};
   tensor_status status = tensor_program_outputs(program, &described, &m);
   if (!status) status = tensor_program_inputs(program, &described, &n);
+  if (!status && options.gradients)
+    status = tensor_program_state(program, &described, &options.state_count);
   if (status) return status;
-  int32_t given = 0;
   for (const char *at = a[3].text; *at; at++) given += *at == '\n';
   const size_t bytes = strlen(a[3].text) + (size_t)given + 1;
   tensor_value *values = calloc((size_t)given + (size_t)m + 1, sizeof *values);
+  const tensor_t **state = calloc((size_t)options.state_count + 1, sizeof *state);
   char *texts = malloc(bytes), *text = texts, *line = malloc(bytes);
-  if (!values || !texts || !line) {
-    free(values), free(texts), free(line);
+  if (!values || !state || !texts || !line) {
+    free(values), free(state), free(texts), free(line);
     return fail(TENSOR_ERROR_MEMORY, "program.run: there is no memory for the inputs");
   }
   lists l = {.tensors = a + 1, .written = a + 2};
-  const char *at = a[3].text;
+  const char *at = a[3].text + (options.gradients ? 2 : 0);
+  given -= options.gradients;
   for (int32_t i = 0; i < given && !status; i++) {
     at = read_line(at, line, bytes);
     if (!read_input(line, &l, values + i, text))
       status = fail(TENSOR_ERROR_TYPE, "program.run: an input has no tensor");
     if (*line == 's') text += strlen(text) + 1;
   }
-  if (!status) status = tensor_program_run(program, values, given, values + given, m);
-  if (!status) status = give_outputs(values + given, m, a);
-  free(values), free(texts), free(line);
+  given -= options.state_count;
+  for (int32_t i = 0; i < options.state_count; i++) state[i] = values[given + i].as.tensor;
+  if (options.gradients) options.state = state;
+  tensor_value *outputs = values + given + options.state_count;
+  if (!status) status = tensor_program_run_with(program, &options, values, given, outputs, m);
+  if (!status) status = give_outputs(outputs, m, a);
+  free(values), free(state), free(texts), free(line);
   return status;
 }
 
@@ -221,6 +231,8 @@ static napi_value describe(napi_env env, const tensor_program_t *program, lister
         (is_constant && !set(env, item, "constant", give_constant(env, &v->constant))) ||
         !lt_ok(env, napi_get_boolean(env, v->is_written, &flag)) ||
         !set(env, item, "isWritten", flag) ||
+        !lt_ok(env, napi_get_boolean(env, v->requires_grad, &flag)) ||
+        !set(env, item, "requiresGrad", flag) ||
         !lt_ok(env, napi_set_element(env, array, (uint32_t)i, item)))
       return NULL;
   }

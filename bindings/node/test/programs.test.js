@@ -91,6 +91,31 @@ test('runs of a program that changes a buffer count each of them', async () => {
   assert.equal(program.stateDict().count.item(), 20);
 });
 
+test('runs of a program that is loaded for gradients are recorded, and equal others', () => {
+  const args = argumentsOf(cases.classifier[0]);
+  const [program, plain] = [{ gradients: true }, {}].map((options) => lt.program.load(fileOf('classifier'), options));
+  const [result, other] = [program.run(...args), plain.run(...args)];
+  assert.ok(lt.equal(result.log, other.log) && result.log.requiresGrad && !other.log.requiresGrad);
+  result.log.sum().backward();
+  const { 'layers.0.weight': weight, 'layers.3.bias': bias } = program.stateDict();
+  assert.ok(weight.grad.abs().sum().item() > 0 && program.state.every(({ requiresGrad }) => requiresGrad));
+  assert.equal(plain.stateDict()['layers.3.bias'].grad, null);
+  lt.setGradEnabled(false);
+  try {
+    bias.sub_(bias.grad);
+    assert.ok(!program.run(...args).log.requiresGrad && !lt.equal(program.run(...args).log, result.log));
+  } finally {
+    lt.setGradEnabled(true);
+  }
+});
+
+test('a program that is loaded for gradients writes to its buffers', () => {
+  const program = lt.program.load(fileOf('counter'), { gradients: true });
+  program.run(lt.ones(1, 2));
+  program.run(lt.ones(1, 2));
+  assert.equal(program.stateDict().count.item(), 2);
+});
+
 test('errors name the input and what the program expects', async () => {
   const program = lt.program.load(fileOf('classifier'));
   const [x, keywords] = argumentsOf(cases.classifier[0]);
