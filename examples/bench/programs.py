@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--directory", help="keep the files of the programs in a directory")
     options = parser.parse_args()
     print(f"{'program':14}{'batch':>6}{'threads':>9}{'libtensor':>15}{'ep.module()':>15}{'eager':>15}{'ratio':>8}{'difference':>12}")
-    with tempfile.TemporaryDirectory() as made, torch.no_grad():
+    with tempfile.TemporaryDirectory() as made, torch.no_grad(), libtensor.no_grad():
         options.directory = options.directory or made
         for name in PROGRAMS:
             for batch in options.batch if fnmatch.fnmatch(name, options.only) else ():

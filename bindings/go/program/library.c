@@ -42,9 +42,32 @@ outcome load_bytes(const void *data, int64_t length, tensor_program_t **out) {
   return explain(tensor_program_load_memory(data, length, out));
 }
 
-outcome run_program(const tensor_program_t *program, const tensor_value *inputs, int32_t n,
-                    tensor_value *outputs, int32_t m) {
-  return explain(tensor_program_run(program, inputs, n, outputs, m));
+outcome run_program(const tensor_program_t *program, tensor_t **state, int32_t state_count,
+                    const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m) {
+  const tensor_program_options options = {.size = sizeof options,
+                                          .state = (const tensor_t *const *)state,
+                                          .state_count = state_count,
+                                          .gradients = state != NULL};
+  return explain(tensor_program_run_with(program, &options, inputs, n, outputs, m));
+}
+
+outcome state_tensor(const tensor_program_t *program, int32_t index, bool requires_grad,
+                     tensor_t **out) {
+  tensor_status status = tensor_program_tensor(program, index, out);
+  if (!status && requires_grad) status = tensor_set_requires_grad(*out, true);
+  return explain(status);
+}
+
+outcome backward_of(const tensor_t *tensor, const tensor_t *gradient) {
+  return explain(tensor_backward(&tensor, 1, &gradient, gradient ? 1 : 0, -1, false, NULL, 0));
+}
+
+outcome gradient_of(const tensor_t *tensor, tensor_t **out) {
+  return explain(tensor_grad(tensor, out));
+}
+
+outcome require_gradient(const tensor_t *tensor, bool requires_grad) {
+  return explain(tensor_set_requires_grad(tensor, requires_grad));
 }
 
 outcome tensor_of(const void *data, const int64_t *sizes, int64_t dims, tensor_dtype dtype,

@@ -13,8 +13,15 @@ typedef struct outcome {
 outcome start_library(void);
 outcome load_file(const char *path, tensor_program_t **out);
 outcome load_bytes(const void *data, int64_t length, tensor_program_t **out);
-outcome run_program(const tensor_program_t *program, const tensor_value *inputs, int32_t n,
-                    tensor_value *outputs, int32_t m);
+// Runs a program; with a state the run records gradients.
+outcome run_program(const tensor_program_t *program, tensor_t **state, int32_t state_count,
+                    const tensor_value *inputs, int32_t n, tensor_value *outputs, int32_t m);
+// Stores a tensor of the state, which requires grad if the export's did.
+outcome state_tensor(const tensor_program_t *program, int32_t index, bool requires_grad,
+                     tensor_t **out);
+outcome backward_of(const tensor_t *tensor, const tensor_t *gradient);
+outcome gradient_of(const tensor_t *tensor, tensor_t **out);
+outcome require_gradient(const tensor_t *tensor, bool requires_grad);
 outcome tensor_of(const void *data, const int64_t *sizes, int64_t dims, tensor_dtype dtype,
                   tensor_t **out);
 // Stores a contiguous tensor on the CPU with the elements of another one, and their address.

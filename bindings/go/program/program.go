@@ -25,6 +25,7 @@ import "C"
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"unsafe"
@@ -80,11 +81,21 @@ type Program struct {
 	handle          *C.tensor_program_t
 	inputs, outputs []Value
 	structure       [2]string
+	state           map[string]*Tensor // of runs that record gradients
+	handles         **C.tensor_t       // of the state, in C's memory
+	count           int                // of them
 }
+
+// Option is an option of Load and LoadBytes.
+type Option func(*Program) error
+
+// WithGradients records runs on the autograd graph: after Backward of a result, Grad of an input that requires grad and of the tensors of State returns
+// the gradient. Parameters require grad as in the export. Results are bitwise identical to those of other runs.
+func WithGradients() Option { return (*Program).recordRuns }
 
 // Load loads a program from a file. Weights are mapped from the file, which must not shrink while the program exists. If libtensor lacks operators of
 // the program, the error names them.
-func Load(path string) (*Program, error) {
+func Load(path string, options ...Option) (*Program, error) {
 	if err := start(); err != nil {
 		return nil, err
 	}
@@ -94,11 +105,11 @@ func Load(path string) (*Program, error) {
 	if err := check(C.load_file(name, &handle)); err != nil {
 		return nil, err
 	}
-	return newProgram(handle), nil
+	return newProgram(handle, options)
 }
 
 // LoadBytes loads a program from the bytes of a file, which are copied.
-func LoadBytes(data []byte) (*Program, error) {
+func LoadBytes(data []byte, options ...Option) (*Program, error) {
 	if err := start(); err != nil {
 		return nil, err
 	}
@@ -109,10 +120,10 @@ func LoadBytes(data []byte) (*Program, error) {
 	if err := check(C.load_bytes(unsafe.Pointer(&data[0]), C.int64_t(len(data)), &handle)); err != nil {
 		return nil, err
 	}
-	return newProgram(handle), nil
+	return newProgram(handle, options)
 }
 
-func newProgram(handle *C.tensor_program_t) *Program {
+func newProgram(handle *C.tensor_program_t, options []Option) (*Program, error) {
 	p := &Program{handle: handle}
 	var list *C.tensor_program_value
 	var n C.int32_t
@@ -124,8 +135,36 @@ func newProgram(handle *C.tensor_program_t) *Program {
 	C.tensor_program_structure(handle, &in, &out)
 	p.structure = [2]string{C.GoString(in), C.GoString(out)}
 	runtime.SetFinalizer(p, (*Program).Close)
-	return p
+	for _, option := range options {
+		if err := option(p); err != nil {
+			p.Close()
+			return nil, err
+		}
+	}
+	return p, nil
 }
+
+// recordRuns makes the tensors that runs use in place of the program's.
+func (p *Program) recordRuns() error {
+	var list *C.tensor_program_value
+	var n C.int32_t
+	C.tensor_program_state(p.handle, &list, &n)
+	p.state = map[string]*Tensor{}
+	p.handles = (**C.tensor_t)(C.calloc(C.size_t(n)+1, C.size_t(unsafe.Sizeof(p.handle))))
+	p.count = int(n)
+	handles := unsafe.Slice(p.handles, n)
+	for i, item := range unsafe.Slice(list, n) {
+		if err := check(C.state_tensor(p.handle, C.int32_t(i), item.requires_grad, &handles[i])); err != nil {
+			return err
+		}
+		p.state[C.GoString(item.name)] = newTensor(handles[i])
+	}
+	return nil
+}
+
+// State returns the parameters, buffers and constants of a program that was loaded WithGradients by name, nil for other programs. They share memory with
+// the program, and must not be closed before it.
+func (p *Program) State() map[string]*Tensor { return maps.Clone(p.state) }
 
 func describe(list []C.tensor_program_value) []Value {
 	made := make([]Value, len(list))
@@ -146,7 +185,7 @@ func (p *Program) Outputs() []Value { return append([]Value(nil), p.outputs...) 
 // Structure returns how arguments and results are nested, as the JSON of PyTorch's pytree specifications.
 func (p *Program) Structure() (inputs, outputs string) { return p.structure[0], p.structure[1] }
 
-// Run runs the program, without autograd. Inputs are *Tensor, integers, floats, bool, string and nil; a program writes to a tensor among them if it is
+// Run runs the program, without autograd unless it was loaded WithGradients. Inputs are *Tensor, integers, floats, bool, string and nil; a program writes to a tensor among them if it is
 // described as written. Results are *Tensor, int64, float64, bool, string and nil. The caller closes the tensors; the garbage collector closes others.
 func (p *Program) Run(inputs ...any) ([]any, error) {
 	p.mutex.RLock()
@@ -162,7 +201,7 @@ func (p *Program) Run(inputs ...any) ([]any, error) {
 		}
 		defer free()
 	}
-	err := check(C.run_program(p.handle, &in[0], C.int32_t(len(inputs)), &out[0], C.int32_t(len(p.outputs))))
+	err := check(C.run_program(p.handle, p.handles, C.int32_t(p.count), &in[0], C.int32_t(len(inputs)), &out[0], C.int32_t(len(p.outputs))))
 	runtime.KeepAlive(inputs)
 	if err != nil {
 		return nil, err
@@ -234,7 +273,8 @@ func (p *Program) Close() error {
 		return nil
 	}
 	C.tensor_program_free(p.handle)
-	p.handle = nil
+	C.free(unsafe.Pointer(p.handles))
+	p.handle, p.handles, p.count = nil, nil, 0
 	runtime.SetFinalizer(p, nil)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -267,6 +268,58 @@ func TestABufferCountsEachRun(t *testing.T) {
 	}
 	if found := elements(t, results[0]); found[0] < 20 {
 		t.Errorf("the result after 21 runs is %v", found)
+	}
+}
+
+func TestGradients(t *testing.T) {
+	path := filepath.Join(folder, "classifier.pt2")
+	p, err := Load(path, WithGradients())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	plain := load(t, "classifier")
+	x, _ := NewTensor([]float32{1, 1, 1, 1, 1, 1}, 2, 3)
+	scale, _ := NewTensor([]float32{0.5})
+	bias, _ := NewTensor([]float32{0, 0}, 2)
+	ones, err := NewTensor([]float32{1, 1, 1, 1}, 2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.RequireGrad(true); err != nil {
+		t.Fatal(err)
+	}
+	results, err := p.Run(x, scale, bias)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := plain.Run(x, scale, bias)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, _ := Elements[float32](results[0].(*Tensor))
+	expected, _ := Elements[float32](others[0].(*Tensor))
+	if !slices.Equal(found, expected) {
+		t.Errorf("the results are %v, and %v without gradients", found, expected)
+	}
+	if err := results[0].(*Tensor).Backward(ones); err != nil {
+		t.Fatal(err)
+	}
+	for tensor, want := range map[*Tensor]float32{p.State()["layers.3.bias"]: 0.1349, x: -0.0138} {
+		gradient, err := tensor.Grad()
+		if err != nil {
+			t.Fatal(err)
+		}
+		elements, err := Elements[float32](gradient)
+		if err != nil || math.Abs(float64(elements[0]-want)) > 1e-4 {
+			t.Errorf("the gradient is %v, not %v (%v)", elements, want, err)
+		}
+	}
+	if gradient, err := scale.Grad(); gradient != nil || err != nil || plain.State() != nil {
+		t.Errorf("scale has the gradient %v (%v), the other program the state %v", gradient, err, plain.State())
+	}
+	if err := others[0].(*Tensor).Backward(ones); err == nil {
+		t.Error("Backward of a result without gradients succeeds")
 	}
 }
 

@@ -181,6 +181,33 @@ func Elements[T Element](t *Tensor) ([]T, error) {
 	return elements, nil
 }
 
+// RequireGrad sets whether runs of a program that is loaded WithGradients compute the gradient of this tensor.
+func (t *Tensor) RequireGrad(required bool) error {
+	defer runtime.KeepAlive(t)
+	return check(C.require_gradient(t.handle, C.bool(required)))
+}
+
+// Backward accumulates the gradients of a result in the tensors that it was computed from and that require grad. The gradient of the result has its
+// sizes; it can be nil for a result of one element.
+func (t *Tensor) Backward(gradient *Tensor) error {
+	defer runtime.KeepAlive(t)
+	defer runtime.KeepAlive(gradient)
+	if gradient == nil {
+		return check(C.backward_of(t.handle, nil))
+	}
+	return check(C.backward_of(t.handle, gradient.handle))
+}
+
+// Grad returns the gradient of the tensor, sharing its memory; nil without one.
+func (t *Tensor) Grad() (*Tensor, error) {
+	defer runtime.KeepAlive(t)
+	var handle *C.tensor_t
+	if err := check(C.gradient_of(t.handle, &handle)); err != nil || handle == nil {
+		return nil, err
+	}
+	return newTensor(handle), nil
+}
+
 // Close frees the tensor. Later calls do nothing. A tensor must not be closed while another goroutine uses it.
 func (t *Tensor) Close() error {
 	if t.handle != nil {
