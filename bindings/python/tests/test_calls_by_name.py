@@ -4,12 +4,15 @@
 import gzip
 import json
 import re
+import warnings
 from pathlib import Path
 
 import pytest
 
 import libtensor as torch
 from libtensor.library import calls
+from libtensor.library.aten import find_function
+from libtensor.utils._pytree import tree_leaves
 
 HERE = Path(__file__).parent
 aten = torch.ops.aten
@@ -90,6 +93,41 @@ def test_results_are_those_of_pytorch(call):
     for got, wanted in zip(args, call.get("after", ()), strict=False):
         if wanted is not None:
             torch.testing.assert_close(got, read(wanted), rtol=2e-5, atol=2e-5)
+
+
+PACKETS = [name for name in dir(aten) if calls.describe(f"aten::{name}")]
+
+
+def test_every_packet_can_be_called():
+    assert len(PACKETS) > 1100
+    for name in PACKETS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                getattr(aten, name)()
+            except (TypeError, RuntimeError) as error:  # for the missing arguments
+                assert not isinstance(error, NotImplementedError), name
+
+
+WITHOUT_FUNCTION = [call for call in CALLS if find_function(call["name"].partition(".")[0]) is None]
+
+
+@pytest.mark.parametrize("call", WITHOUT_FUNCTION, ids=lambda call: call["name"])
+def test_packets_call_the_overload_that_arguments_fit(call):
+    name, _, overload = call["name"].partition(".")
+    made = []
+    for operator in (getattr(aten, name), getattr(getattr(aten, name), overload or "default")):
+        torch.manual_seed(0)
+        made.append(tree_leaves(operator(*[read(a) for a in call["args"]], **{k: read(v) for k, v in call["kw"].items()})))
+    for one, two in zip(*made, strict=True):
+        assert one is two is None or torch.equal(torch.as_tensor(one).nan_to_num(), torch.as_tensor(two).nan_to_num())
+
+
+def test_arguments_that_no_value_represents_raise():
+    x = torch.ones(2)
+    with pytest.raises(TypeError, match=r"aten::threshold_backward.default: arguments can be tensors"):
+        aten.threshold_backward(x, x, object())
+    assert aten.threshold_backward(grad_output=x, self=x, threshold=0.5).tolist() == [1, 1]
 
 
 def test_parameters_are_described():

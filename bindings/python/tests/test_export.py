@@ -275,6 +275,34 @@ def test_random_numbers_are_drawn_by_each_run_and_not_by_export():
     assert torch.equal(program.module()(torch.ones(100)), first)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, out: torch.add(x, 1, out=out),
+        lambda x, out: torch.matmul(x, torch.eye(3), out=out),
+        lambda x, out: torch.softmax(x, 0, out=out),
+        lambda x, out: torch.ops.aten.add.out(x, x, out=out),
+        lambda x, out: torch.max(torch.stack([x, -x]), 0, out=(out, torch.zeros(2, 3, dtype=torch.int64))),
+    ],
+)
+def test_results_are_written_to_out(write):
+    def function(x, sizes=(2, 3)):
+        out = torch.zeros(sizes)
+        write(x, out)
+        return out * 2
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    x = torch.arange(6.0).reshape(2, 3) / 7
+    program = torch.export.export(Model(), (torch.zeros(2, 3),))
+    assert torch.equal(program.module()(x), function(x)) and torch.equal(program.run_decompositions().module()(x), function(x))
+    Model.forward = lambda self, x: function(x, (0,))
+    with pytest.raises(NotImplementedError, match=r"`out` has the shape \[0\], but the result \[2, 3\]"):
+        torch.export.export(Model(), (x,))
+
+
 def test_sample_inputs_are_kept():
     program = saved(export(lambda x, k: x + k, (torch.ones(2), 3)))
     args, kwargs = program.example_inputs

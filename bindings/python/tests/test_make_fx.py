@@ -4,6 +4,7 @@ decomposes a function further.
 
 import json
 import operator
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import libtensor as torch
 import libtensor.nn.functional as F
 from libtensor.fx.experimental.proxy_tensor import OperatorTracer, get_proxy_mode, make_fx
+from libtensor.library.calls import find_schema, list_operators
 from libtensor.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode
 
 CASES = json.loads(Path(__file__).with_name("make_fx_codes.json").read_text(encoding="utf-8"))
@@ -97,6 +99,44 @@ def test_custom_operators_are_received():
     module = make_fx(lambda x: torch.ops.make_fx_test.twice(x) + 1)(torch.ones(2))
     assert [n.target for n in module.graph.nodes if n.op == "call_function"][0] is torch.ops.make_fx_test.twice.default
     assert module(torch.full((2,), 3.0)).tolist() == [7, 7]
+
+
+X = TENSORS["x"] + 0.1
+WITH_OUT = {
+    "add": (lambda out: torch.add(X, 1, out=out), "add.out"),
+    "add number": (lambda out: torch.add(1, X, out=out), "copy_.default"),
+    "sub": (lambda out: torch.sub(X, X, alpha=2, out=out), "sub.out"),
+    "div": (lambda out: torch.div(X, 3, rounding_mode="floor", out=out), "div.out_mode"),
+    "sum": (lambda out: torch.sum(X, 0, out=out), "sum.IntList_out"),
+    "cat": (lambda out: torch.cat([X, X], out=out), "cat.out"),
+    "matmul": (lambda out: torch.matmul(X, X.t(), out=out), "copy_.default"),
+    "softmax": (lambda out: torch.softmax(X, 0, out=out), "copy_.default"),
+    "max": (lambda out: torch.max(X, 0, out=(out, torch.zeros(0, dtype=torch.int64))), "max.dim_max"),
+    "full": (lambda out: torch.full((2,), 3.0, out=out), "full.out"),
+    "overload": (lambda out: torch.ops.aten.add.out(X, X, out=out), "add.out"),
+}
+SCHEMAS = {name.removeprefix("aten::").removesuffix(".out"): find_schema(name) for name in list_operators() if name.endswith(".out")}
+UNARY = [name for name, schema in SCHEMAS.items() if re.search(r"\(Tensor self, \*, Tensor\(\w!\) out\)", schema) and hasattr(torch, name)]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("name", [*WITH_OUT, *UNARY])
+def test_graphs_write_to_out(name):
+    write, operator = WITH_OUT.get(name) or (lambda out: getattr(torch, name)(X, out=out), None)
+
+    def function(x):
+        out = torch.zeros(0, dtype=expected.dtype)
+        write(out)
+        return out.logical_not()
+
+    try:
+        expected = torch.zeros(0)
+        write(expected)
+    except (RuntimeError, TypeError):  # functions of integers, of complex numbers or of square matrices
+        return
+    module = make_fx(function)(X)
+    assert torch.equal(module(X), function(X)) and torch.equal(module(X), expected.logical_not())
+    assert operator is None or operator in [str(n.target).removeprefix("aten.") for n in module.graph.nodes]
 
 
 def test_functions_without_operators_raise():

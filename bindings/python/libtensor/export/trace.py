@@ -19,7 +19,7 @@ from ..fx.experimental.proxy_tensor import OperatorTracer
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..library.aten import AtenOverload
-from ..library.lowering import choose
+from ..library.lowering import choose, write_out
 from ..nn import Module
 from ..utils import _pytree as pytree
 from .composites import COMPOSED, KEPT, RULES
@@ -33,6 +33,10 @@ class Tracer(OperatorTracer):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
+        out = self.take_out(func, kwargs)
+        if out is not None:
+            plain = func.overloadpacket if isinstance(func, AtenOverload) else func
+            return self.write_out(self.__torch_function__(plain, types, args, kwargs), out)
         if func in RULES:
             return RULES[func](self.call, *args, **kwargs)
         name = getattr(func, "__name__", "").rpartition(".")[2]
@@ -52,6 +56,24 @@ class Tracer(OperatorTracer):
                     f"export: {func} writes to a tensor that is neither an input nor a buffer; register it with register_buffer, or clone() it"
                 )
         return super().__torch_dispatch__(func, types, args, kwargs)
+
+    def take_out(self, func: Any, kwargs: dict[str, Any]) -> Any:
+        """Removes the tensors that results are written to from the keyword arguments of a call, and returns them; None without any."""
+        if not isinstance(func, AtenOverload):
+            return kwargs.pop("out", None)
+        names = [a.name for a in func._schema.arguments if a.is_write and a.kwarg_only and a.name in kwargs]
+        found = [kwargs.pop(name) for name in names]
+        return found[0] if len(found) == 1 else found or None
+
+    def write_out(self, made: Any, out: Any) -> Any:
+        """Records copies of results to `out`: a program has no operators with results of the caller's."""
+        targets, results = (list(x) if isinstance(x, tuple | list) else [x] for x in (out, made))
+        for target, result in zip(targets, results, strict=True):
+            if target.shape != result.shape:
+                raise NotImplementedError(
+                    f"export: `out` has the shape {list(target.shape)}, but the result {list(result.shape)}; create it with the shape of the result"
+                )
+        return write_out(self.call, made, out)
 
     def is_constant(self, value: Tensor) -> bool:
         """Returns whether a tensor, or the tensor whose memory it shares, existed before the trace."""

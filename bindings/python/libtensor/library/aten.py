@@ -3,6 +3,7 @@ function; others are called by name (tensor_call), unless an argument has a clas
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -113,6 +114,11 @@ class AtenOverload(OpOverload):
         try:
             results = calls.call_operator(f"{self.qualname}.{self.overload}", args, kwargs)
         except calls.Unsupported:
+            if find_function(self.op_name) is None:
+                raise TypeError(
+                    f"{self.qualname}.{self.overload}: arguments can be tensors, numbers, strings, dtypes, devices and lists of these; "
+                    f"the schema is {self._schema}"
+                ) from None
             return self.overloadpacket(*args, **kwargs)
         results += [args[at] if at < len(args) else kwargs[name] for at, name in self._written]
         return results[0] if len(results) == 1 else make_results(self.op_name, results) if results else None
@@ -132,7 +138,7 @@ class AtenPacket(OpOverloadPacket):
 
     def __init__(self, name: str, overloads: list[str]) -> None:
         super().__init__(f"aten::{name}")
-        self._overloads = {overload: AtenOverload(self, overload) for overload in overloads}
+        self._overloads: dict[str, AtenOverload] = {overload: AtenOverload(self, overload) for overload in overloads}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         taken = take_over(self, args, kwargs)
@@ -140,10 +146,26 @@ class AtenPacket(OpOverloadPacket):
             return taken
         found = find_function(self.__name__)
         if found is None:
-            raise NotImplementedError(f"aten::{self.__name__}: the operator does not exist in libtensor")
+            return self._choose(args, kwargs)(*args, **kwargs)
         if "self" in kwargs:
             args = (kwargs.pop("self"), *args)
         return found(*args, **kwargs)
+
+    @functools.cached_property
+    def _callable(self) -> list[AtenOverload]:
+        """The overloads that the library has."""
+        names = [info.name.decode().partition(".")[2] or "default" for info in calls.describe(self._qualified_op_name)]
+        return [self._overloads[name] for name in names if name in self._overloads]
+
+    def _choose(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AtenOverload:
+        """Returns the first overload that arguments fit; the first one if they fit none, whose call raises."""
+        if not self._callable:
+            raise NotImplementedError(f"aten::{self.__name__}: the operator does not exist in libtensor")
+        for op in self._callable:
+            with contextlib.suppress(RuntimeError):
+                op._schema.bind(op.name(), args, kwargs)
+                return op
+        return self._callable[0]
 
 
 class AtenNamespace:

@@ -150,14 +150,14 @@ for _name in ("float", "double", "half", "bfloat16", "int", "long", "short", "bo
 
 
 @rule("sub", "subtract")
-def _sub(call: Call, self: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def _sub(call: Call, self: Any, other: Any, *, alpha: Any = 1) -> Any:
     if not isinstance(self, Tensor):
         return call("rsub.Scalar", other, self, **({} if alpha == 1 else {"alpha": alpha}))
     return call("sub.Tensor", self, other, **({} if alpha == 1 else {"alpha": alpha}))
 
 
 @rule("div", "divide", "true_divide")
-def _div(call: Call, self: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+def _div(call: Call, self: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     if not isinstance(self, Tensor):
         return call("mul.Tensor", call("reciprocal.default", other), self)
     if rounding_mode is None:
@@ -166,14 +166,14 @@ def _div(call: Call, self: Any, other: Any, *, rounding_mode: str | None = None,
 
 
 @rule("floor_divide")
-def _floor_divide(call: Call, self: Any, other: Any, *, out: Any = None) -> Any:
+def _floor_divide(call: Call, self: Any, other: Any) -> Any:
     if not isinstance(self, Tensor):
         self = call("scalar_tensor.default", self, dtype=other.dtype, device=other.device)
     return call("floor_divide.default", self, other)
 
 
 def _commutative(name: str) -> None:
-    def apply(call: Call, self: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    def apply(call: Call, self: Any, other: Any, *, alpha: Any = 1) -> Any:
         self, other = (self, other) if isinstance(self, Tensor) else (other, self)
         return call(f"{name}.Tensor", self, other, **({} if alpha == 1 else {"alpha": alpha}))
 
@@ -248,7 +248,7 @@ def _setitem(call: Call, self: Tensor, index: Any, value: Any) -> None:
 
 
 @rule("nonzero")
-def _nonzero(call: Call, self: Tensor, as_tuple: bool = False, out: Any = None) -> Any:
+def _nonzero(call: Call, self: Tensor, as_tuple: bool = False) -> Any:
     if not as_tuple:
         return call("nonzero.default", self)
     return tuple(call("unbind.int", call("nonzero.default", self if self.dim() else call("unsqueeze.default", self, 0)), 1))
@@ -310,7 +310,7 @@ def _einsum(call: Call, equation: str, *operands: Any) -> Any:
 
 
 @rule("matmul", "__matmul__")
-def matmul(call: Call, self: Tensor, other: Tensor, out: Any = None) -> Any:
+def matmul(call: Call, self: Tensor, other: Tensor) -> Any:
     a, b = self.dim(), other.dim()
     if a == 1 and b == 1:
         return call("dot.default", self, other)
@@ -364,7 +364,7 @@ def _split(call: Call, self: Tensor, split_size_or_sections: Any, dim: int = 0) 
 
 
 @rule("where")
-def _where(call: Call, condition: Tensor, self: Any = None, other: Any = None, out: Any = None) -> Any:
+def _where(call: Call, condition: Tensor, self: Any = None, other: Any = None) -> Any:
     if self is None and other is None:
         return _nonzero(call, condition, True)
     like = self if isinstance(self, Tensor) else other
@@ -382,9 +382,7 @@ def _where(call: Call, condition: Tensor, self: Any = None, other: Any = None, o
 
 
 def _spread(name: str) -> None:
-    def apply(
-        call: Call, self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None, out: Any = None
-    ) -> Any:
+    def apply(call: Call, self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         dims = dim if dim is None else as_list(dim, 1)
@@ -410,7 +408,7 @@ def _norm(call: Call, self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bo
 
 
 @rule("linalg_norm")
-def _linalg_norm(call: Call, A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None) -> Any:
+def _linalg_norm(call: Call, A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     dims = None if dim is None else as_list(dim, 1)
     is_matrix = ord is not None and (A.dim() if dims is None else len(dims)) == 2
     if not is_matrix:

@@ -242,7 +242,7 @@ def _bce(call: Call, input: Tensor, target: Tensor, weight: Any = None, size_ave
 
 
 @rule("normalize")
-def _normalize(call: Call, input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Any:
+def _normalize(call: Call, input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     norm = call("linalg_vector_norm.default", input, p, [dim], True)
     floor = call("clamp_min.default", norm, eps)
     return call("div.Tensor", input, call("expand.default", floor, list(input.shape)))

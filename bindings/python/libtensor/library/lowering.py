@@ -137,16 +137,22 @@ for _name in ("l1_loss", "nll_loss", "nll_loss_nd"):
 
 
 @functools.cache
-def list_overloads(name: str) -> list[tuple[AtenOverload, list[Argument]]]:
-    """Returns the overloads of an operator that return new tensors or write in place, with their parameters, in the order of trial."""
+def _list_all_overloads(name: str) -> list[tuple[AtenOverload, list[Argument], list[Argument]]]:
+    """Returns the overloads of an operator with their parameters, and those of them that results are written to."""
     found = []
     for info in calls.describe(f"aten::{name}"):
         overload = info.name.decode().partition(".")[2] or "default"
         op = getattr(getattr(ops.aten, name), overload, None)
-        if op is None or any(a.is_write and a.kwarg_only for a in op._schema.arguments):
-            continue
-        found.append((op, op._schema.arguments))
+        if op is not None:
+            arguments = op._schema.arguments
+            found.append((op, arguments, [a for a in arguments if a.is_write and a.kwarg_only]))
     return found
+
+
+@functools.cache
+def list_overloads(name: str) -> list[tuple[AtenOverload, list[Argument]]]:
+    """Returns the overloads of an operator that return new tensors or write in place, with their parameters, in the order of trial."""
+    return [(op, arguments) for op, arguments, written in _list_all_overloads(name) if not written]
 
 
 def bind(arguments: Sequence[Argument], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
@@ -217,6 +223,41 @@ def choose(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Aten
     return None
 
 
+def is_composite(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Returns whether a call means an overload that consists of others."""
+    chosen = choose(name, args, kwargs)
+    return chosen is not None and chosen[0].__name__ in IMPLICIT
+
+
+def choose_out(name: str, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> tuple[AtenOverload, tuple[Any, ...], dict[str, Any]] | None:
+    """Returns the overload of an operator that writes to `out`, a tensor or several, and its arguments; None without one."""
+    if name in NUMBERS and len(args) == 2 and isinstance(args[0], Tensor) and isinstance(args[1], int | float | complex):
+        given = {k: v for k, v in kwargs.items() if v is not None and not (k == "alpha" and v == 1)}
+        packet = getattr(ops.aten, RENAMED.get(name, name))
+        return packet.out_mode if "rounding_mode" in given else packet.out, tuple(args), {**given, "out": out}
+    targets = list(out) if isinstance(out, tuple | list) else [out]
+    for op, arguments, written in _list_all_overloads(name):
+        is_list = len(written) == 1 and written[0].kind == "Tensor[]"
+        if written and (is_list or len(written) == len(targets)):
+            given = [targets] if is_list else targets
+            bound = bind(arguments, args, {**kwargs, **{a.name: value for a, value in zip(written, given, strict=True)}})
+            if bound is not None:
+                return op, *bound
+    return None
+
+
+def write_out(call: Callable[..., Any], made: Any, out: Any) -> Any:
+    """Writes the results of operators that have no overload with `out` to it, and returns it."""
+    targets, results = (list(x) if isinstance(x, tuple | list) else [x] for x in (out, made))
+    if len(targets) != len(results):
+        raise RuntimeError(f"out: the function returns {len(results)} tensors, but `out` has {len(targets)}")
+    for target, result in zip(targets, results, strict=True):
+        if target.shape != result.shape:
+            call("resize_.default", target, list(result.shape))
+        call("copy_.default", target, result)
+    return out
+
+
 def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emit: Emit) -> Any:
     """Returns the result of a call of a function, method or operator whose operators `emit` runs. Raises NotImplementedError for a function that
     is not known as operators of ATen."""
@@ -245,15 +286,20 @@ def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emi
         return run(name, args, kwargs)
 
     def run(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        out = kwargs.pop("out", None)
+        if out is not None:
+            chosen = None if is_composite(name, args, kwargs) else choose_out(name, args, kwargs, out)
+            return write_out(call, run(name, args, kwargs), out) if chosen is None else emit(*chosen)
         if name in RULES:
             return RULES[name](call, *args, **kwargs)
-        out = kwargs.pop("out", None)
         chosen = choose(name, args, kwargs)
         if chosen is None and not list_overloads(name):
             raise NotImplementedError(f"{name} is not an operator of ATen, which torch.export, TorchDispatchMode and make_fx need")
-        if chosen is None or out is not None:
-            why = "a result that is written to `out`" if chosen is not None else "its arguments are those of no overload of ATen"
-            raise NotImplementedError(f"{name}: the call is not known as operators of ATen ({why}), which TorchDispatchMode and make_fx need")
+        if chosen is None:
+            raise NotImplementedError(
+                f"{name}: the call is not known as operators of ATen (its arguments are those of no overload of ATen), "
+                "which TorchDispatchMode and make_fx need"
+            )
         return emit(*chosen)
 
     return run(name, args, kwargs) if implicit is None else implicit(call, *args, **kwargs)
