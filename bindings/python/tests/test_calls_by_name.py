@@ -123,6 +123,12 @@ def test_packets_call_the_overload_that_arguments_fit(call):
         assert one is two is None or torch.equal(torch.as_tensor(one).nan_to_num(), torch.as_tensor(two).nan_to_num())
 
 
+def test_integers_can_be_bools():
+    x = torch.arange(6).reshape(2, 3)
+    assert aten.select.int(x, True, 0).tolist() == [0, 3] and aten.select.int(x, 0, index=True).tolist() == [3, 4, 5]
+    assert aten.sum.dim_IntList(x, [True], True).tolist() == [[3], [12]]
+
+
 def test_arguments_that_no_value_represents_raise():
     x = torch.ones(2)
     with pytest.raises(TypeError, match=r"aten::threshold_backward.default: arguments can be tensors"):

@@ -1,6 +1,7 @@
 """Operators that programs define."""
 
 import copy
+import re
 from collections.abc import Sequence
 from typing import List, Optional, Tuple, Union  # noqa: UP035
 
@@ -8,6 +9,8 @@ import pytest
 
 import libtensor as torch
 from libtensor import library
+from libtensor.library.calls import find_schema, list_operators
+from libtensor.library.schemas import Schema
 
 Tensor = torch.Tensor
 
@@ -255,8 +258,61 @@ def test_libraries():
     made._destroy()
     with pytest.raises(AttributeError):
         torch.ops.test_library_a.scaled  # noqa: B018
-    with pytest.raises(RuntimeError, match="schema: "):
-        library.Library("test_library_b", "DEF").define("no schema")
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ("no schema", "expected 'name"),
+        ("op(Tensr x) -> Tensor", "unknown type specifier 'Tensr' of the argument 'x'"),
+        ("op(Tensor x, Tensr[] y) -> Tensor", "unknown type specifier 'Tensr' of the argument 'y'"),
+        ("op(Tensor x) -> Tensr", "unknown type specifier 'Tensr' of a result"),
+        ("op(Tensor x) -> (Tensor, Tensr)", "unknown type specifier 'Tensr' of a result"),
+        ("1a(Tensor x) -> Tensor", "begins with no digit: '1a'"),
+        ("(Tensor x) -> Tensor", "begins with no digit: ''"),
+        ("op(Tensor 1x) -> Tensor", "cannot parse the argument 'Tensor 1x'"),
+    ],
+)
+def test_invalid_schemas_define_nothing(schema, text):
+    made = library.Library("test_invalid_schemas", "FRAGMENT")
+    with pytest.raises(RuntimeError, match=re.escape(text)):
+        made.define(schema)
+    assert not hasattr(torch.ops.test_invalid_schemas, "op")
+
+
+def test_schemas_of_all_operators_are_valid():
+    for name in list_operators():
+        if name.startswith("aten::"):
+            assert Schema(find_schema(name if "." in name else f"{name}.default")).name == name
+
+
+def test_errors_of_gradients_and_vmap_rules_name_the_operator(name):
+    sine(name)
+    library.register_autograd(name, lambda ctx, grad: (torch.ones(2), None))
+    library.register_vmap(name, lambda info, dims, x, factor, flag: x)
+    x = torch.rand(3, requires_grad=True)
+    node = f"GeneratedBackwardFor_{name.replace('::', '_')}_default"
+    assert type(op_of(name)(x).grad_fn).__name__ == f"{node}Backward"
+    with pytest.raises(RuntimeError, match=f"{node}Backward returned an invalid gradient at index 0"):
+        op_of(name)(x).sum().backward()
+    with pytest.raises(RuntimeError, match=f"Expected the vmap staticmethod to have two returns.*{node}"):
+        torch.vmap(op_of(name))(torch.rand(2, 3))
+
+
+def test_unknown_devices_and_dispatch_keys_raise():
+    made = library.Library("test_unknown_keys", "FRAGMENT")
+    made.define("op(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="could not parse dispatch key: Bogus"):
+        made.impl("op", lambda x: x, "Bogus")
+    for key in ("CPU", "AutogradCPU", "QuantizedCPU", "PrivateUse1", "BackendSelect"):
+        made.impl("op", lambda x: x, key)
+    for register in (library.register_kernel, library.impl):
+        with pytest.raises(RuntimeError, match="as a device type, but got 'bogus'"):
+            register("test_unknown_keys::op", "bogus", lambda x: x)
+    for op_name, device_types in (("1a", None), ("b", "bogus"), ("c", ["cpu", "bogus"])):
+        with pytest.raises(RuntimeError):
+            library.custom_op(f"test_unknown_keys::{op_name}", lambda x: x, mutates_args=(), device_types=device_types, schema="(Tensor x) -> Tensor")
+        assert not hasattr(torch.ops.test_unknown_keys, op_name)
 
 
 def test_composite_kernels_have_the_derivatives_of_their_calls(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -108,6 +109,8 @@ class AtenOverload(OpOverload):
         if taken is not NOBODY:
             return taken
         if self._function is not None and "self" not in kwargs:
+            if any(_has_bool(v) for v in (*args, *kwargs.values())):
+                args, kwargs = self._convert_bools(args, kwargs)
             return self._function(*args, **kwargs)
         if self._written is None:
             return self.overloadpacket(*args, **kwargs)
@@ -123,8 +126,24 @@ class AtenOverload(OpOverload):
         results += [args[at] if at < len(args) else kwargs[name] for at, name in self._written]
         return results[0] if len(results) == 1 else make_results(self.op_name, results) if results else None
 
+    def _convert_bools(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Returns the arguments of a call with integers for the bools that are integers of the schema: functions reject bools."""
+        kinds = {a.name: re.sub(r"[\d?]", "", a.kind).replace("SymInt", "int") for a in self._schema.arguments}
+
+        def convert(kind: str | None, value: Any) -> Any:
+            if kind not in ("int", "int[]") or not _has_bool(value):
+                return value
+            return int(value) if isinstance(value, bool) else [int(v) if isinstance(v, bool) else v for v in value]
+
+        positional = [convert(kind, value) for kind, value in zip(kinds.values(), args, strict=False)]
+        return (*positional, *args[len(positional) :]), {name: convert(kinds.get(name), value) for name, value in kwargs.items()}
+
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'OpOverload' object has no attribute '{name}'")
+
+
+def _has_bool(value: Any) -> bool:
+    return isinstance(value, bool) or isinstance(value, list | tuple) and any(isinstance(v, bool) for v in value)
 
 
 def _list_parameters(info: calls.Info) -> list[tuple[bytes, bool]]:

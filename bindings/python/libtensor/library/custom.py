@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, overload
 
@@ -15,12 +16,37 @@ __all__ += ["register_autocast", "register_autograd", "register_fake", "register
 __all__ += ["triton_op", "wrap_triton"]
 
 Fn = Callable[..., Any]
+DEVICES = frozenset("cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone".split())
+KEYS = (  # PyTorch's dispatch keys, but for those of _C.DispatchKey
+    r"(Sparse|SparseCsr|Quantized|NestedTensor|Autograd|Autocast)?(CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|Meta|PrivateUse[123])"
+    r"|AutogradOther|AutogradNestedTensor|AutocastFunctionality|Fake|FPGA|Vulkan|MkldnnCPU|Named|Conjugate|Negative|ZeroTensor|Tracer"
+    r"|FuncTorch\w+|Batched|VmapMode|TESTING_ONLY_\w+|PreDispatch|CompositeImplicitAutogradNestedTensor"
+)
 
 
 def _types(device_types: str | Sequence[str] | None) -> list[str]:
     if device_types is None or device_types == "default":
         return [_operators.DEFAULT[0]]
     return [device_types] if isinstance(device_types, str) else list(device_types)
+
+
+def _check_types(device_types: Sequence[str]) -> list[str]:
+    """Returns the types of devices. Raises RuntimeError for names of no device."""
+    for kind in device_types:
+        if kind not in DEVICES and kind not in _operators.DEFAULT:
+            raise RuntimeError(f"Expected one of {', '.join(sorted(DEVICES))} as a device type, but got {kind!r}")
+    return list(device_types)
+
+
+def _check_key(key: str) -> str:
+    """Returns the name of a dispatch key. Raises RuntimeError if PyTorch has none of this name."""
+    from .._C import DispatchKey
+
+    if key not in DispatchKey.__members__ and not re.fullmatch(KEYS, key):
+        raise RuntimeError(
+            f"could not parse dispatch key: {key}; keys are CPU, CUDA, Meta, CompositeExplicitAutograd, CompositeImplicitAutograd and Autograd"
+        )
+    return key
 
 
 class CustomOpDef:
@@ -133,8 +159,9 @@ def custom_op(
                     f"op mutates {written or set()} which is different from what was provided to us in `mutates_args`. Please make these "
                     f"consistent."
                 )
+        kinds = _check_types(_types(device_types))
         op = _operators.define(name, "default", parsed, True)
-        for kind in _types(device_types):
+        for kind in kinds:
             op.kernels[kind] = function
         return CustomOpDef(op, function)
 
@@ -169,7 +196,8 @@ def register_kernel(op: Any, device_types: str | Sequence[str] | None, func: Fn 
     Raises RuntimeError if there is no such operator.
     """
     found = _operators.find_registrable(op)
-    return _decorates(func, lambda fn: found.kernels.update(dict.fromkeys(_types(device_types), fn)))
+    kinds = _check_types(_types(device_types))
+    return _decorates(func, lambda fn: found.kernels.update(dict.fromkeys(kinds, fn)))
 
 
 def register_fake(op: Any, func: Fn | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = True) -> Fn:
@@ -342,7 +370,7 @@ class Library:
         if fn is fallthrough_kernel:
             return
         found = _operators.find_registrable(f"{self.ns}::{op_name.partition('::')[2] or op_name}" if isinstance(op_name, str) else op_name)
-        key = dispatch_key or self.dispatch_key or _operators.DEFAULT[1]
+        key = _check_key(dispatch_key or self.dispatch_key or _operators.DEFAULT[1])
         key = _operators.DEFAULT[1] if key.startswith("Autograd") else key
         if key == "Meta":
             found.fake = fn

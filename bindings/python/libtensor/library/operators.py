@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import c_bool
 from typing import Any
@@ -242,9 +243,14 @@ class OpOverload:
             with no_grad():
                 return self.run(values)
         if self.batched is not None or not is_composite and (is_recorded or _is_mapped(tensors)):
-            made = _Recorded.apply(_Structure(self, values), *tensors)
+            made = self._recorded.apply(_Structure(self, values), *tensors)
             return list(made) if self.schema.returned == "Tensor[]" else made
         return self.run(values)
+
+    @functools.cached_property
+    def _recorded(self) -> type[_Recorded]:
+        """The Function of the operator's calls: nodes and errors have its name."""
+        return type(f"GeneratedBackwardFor_{self.namespace}_{self.op_name}_{self.overload}", (_Recorded,), {})
 
     def device_of(self, values: list[Any]) -> str:
         """The type of device whose kernel a call takes: that of the first tensor."""

@@ -20,6 +20,10 @@ __all__ = ["Argument", "Schema", "infer_schema"]
 
 SCALARS: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", _dtype: "ScalarType", _device: "Device"}
 RETURNS = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
+# The types of a schema, without list and optional suffixes.
+TYPES = frozenset("Tensor int SymInt float SymFloat bool SymBool complex number Scalar str ScalarType Layout MemoryFormat Device".split())
+TYPES |= frozenset("Generator Dimname Storage Stream QScheme Any ConstQuantizerPtr DeviceIndex NoneType".split())
+NAME = r"([A-Za-z_]\w*::)?[A-Za-z_]\w*(\.\w+)?"
 KINDS: dict[str, tuple[type, ...]] = {"Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool, int), "str": (str,)}
 KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
 
@@ -62,6 +66,8 @@ class Schema:
         if found is None:
             raise RuntimeError(f"schema: expected 'name(arguments) -> results', but got {text!r}")
         self.name, given, self.returned = found[1], found[2], found[3]
+        if not re.fullmatch(NAME, self.name):
+            raise RuntimeError(f"schema: the name of an operator consists of letters, digits and _, and begins with no digit: {self.name!r}")
         self.arguments: list[Argument] = []
         kwarg_only = False
         for item in _split(given):
@@ -71,6 +77,8 @@ class Schema:
             self.arguments.append(_argument(item, kwarg_only, text))
         inner = self.returned[1:-1] if self.returned.startswith("(") and self.returned.endswith(")") else self.returned
         self.returns = [item.split()[0] for item in _split(inner)]
+        for kind in self.returns:
+            _check_type(kind, "a result", text)
 
     def __str__(self) -> str:
         return self.name + self.signature()
@@ -153,11 +161,21 @@ def _split(text: str) -> list[str]:
     return [item for item in [*items, current.strip()] if item]
 
 
+def _check_type(kind: str, place: str, schema: str) -> None:
+    base = re.sub(r"\(.*?\)|\[\d*\]|\?", "", kind)
+    if base not in TYPES and not kind.startswith("__torch__"):
+        raise RuntimeError(
+            f"schema: unknown type specifier {base!r} of {place} in {schema!r}; types are Tensor, SymInt, int, float, bool, Scalar, str, "
+            "ScalarType, Layout, MemoryFormat, Device, Generator, lists such as int[] and optional ones such as Tensor?"
+        )
+
+
 def _argument(item: str, kwarg_only: bool, schema: str) -> Argument:
-    found = re.fullmatch(r"([A-Za-z]\w*)(?:\((\w+)(!?)(?:\s*->\s*[\w*|]+)?\))?([\[\]\d?]*)\s+(\w+)(?:\s*=\s*(.+))?", item, re.S)
+    found = re.fullmatch(r"([A-Za-z]\w*)(?:\((\w+)(!?)(?:\s*->\s*[\w*|]+)?\))?([\[\]\d?]*)\s+([A-Za-z_]\w*)(?:\s*=\s*(.+))?", item, re.S)
     if found is None:
         raise RuntimeError(f"schema: cannot parse the argument {item!r} of {schema!r}; expected 'type name' or 'type name=default'")
     base, alias, write, suffix, name, default = found.groups()
+    _check_type(base, f"the argument {name!r}", schema)
     return Argument(name, base + suffix, default is not None, _parse_default(default), kwarg_only, alias, bool(write))
 
 
