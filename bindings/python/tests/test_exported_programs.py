@@ -262,7 +262,7 @@ def test_constant_inputs_must_be_equal():
     constants = [("flag", {"as_bool": True}), ("mode", {"as_string": "sum"}), ("rest", {"as_none": True})]
     module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y"], constants=constants)
     assert module(torch.ones(3), True, "sum", None).item() == 3
-    for values, name in [((False, "sum", None), "flag"), ((True, "mean", None), "mode"), ((True, "sum", 1), "rest")]:
+    for values, name in [((False, "sum", None), "flag"), ((1, "sum", None), "flag"), ((True, "mean", None), "mode"), ((True, "sum", 1), "rest")]:
         with pytest.raises(RuntimeError, match=f"'{name}'.*exported for"):
             module(torch.ones(3), *values)
 

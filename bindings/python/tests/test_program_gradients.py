@@ -1,6 +1,8 @@
 """Gradients of exported programs: their modules run with autograd as those that were exported, and in the same bits as without it."""
 
+import copy
 import io
+import pickle
 
 import exported_writer as w
 import pytest
@@ -208,3 +210,42 @@ def test_recorded_runs_leak_no_handles():
         with pytest.raises(RuntimeError, match="program_run: input 0"):
             module(torch.ones(5, 4))
     assert live_handles() == before
+
+
+def make_module():
+    torch.manual_seed(3)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.BatchNorm1d(4).eval(), torch.nn.Linear(4, 2))
+    return model, torch.export.export(model, (torch.ones(5, 3),))
+
+
+TRANSFORMS = {
+    "grad": lambda f, x: torch.func.grad(lambda x: f(x).square().sum())(x),
+    "vjp": lambda f, x: torch.func.vjp(f, x)[1](torch.ones(5, 2))[0],
+    "jacrev": lambda f, x: torch.func.jacrev(f)(x),
+    "jacfwd": lambda f, x: torch.func.jacfwd(f)(x),
+    "jvp": lambda f, x: torch.func.jvp(f, (x,), (torch.ones(5, 3),))[1],
+    "hessian": lambda f, x: torch.func.hessian(lambda x: f(x).square().sum())(x),
+    "vmap": lambda f, x: torch.func.vmap(f)(torch.stack([x, -x])),
+    "vmap of grad": lambda f, x: torch.func.vmap(torch.func.grad(lambda x: f(x).square().sum()))(torch.stack([x, -x])),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_function_transforms_differentiate_programs(name):
+    model, program = make_module()
+    x = torch.arange(15.0).reshape(5, 3) / 15
+    torch.testing.assert_close(TRANSFORMS[name](program.module(), x), TRANSFORMS[name](model, x), check_dtype=True)
+
+
+def test_deep_copies_have_their_own_weights():
+    model, program = make_module()
+    x, module = torch.rand(5, 3), program.module()
+    for other in (copy.deepcopy(module), copy.deepcopy(program).module()):
+        assert torch.equal(other(x), module(x))
+        with torch.no_grad():
+            other.get_parameter("3.weight").zero_()
+        other(x).sum().backward()
+        assert torch.equal(other(x), model[3].bias.expand(5, 2)) and torch.equal(module(x), model(x))
+        assert other.get_parameter("0.weight").grad is not None and module.get_parameter("0.weight").grad is None
+    with pytest.raises(TypeError, match=r"a program cannot be pickled; torch.export.save writes it"):
+        pickle.dumps(program)

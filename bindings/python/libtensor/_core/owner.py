@@ -30,6 +30,9 @@ class Held:
     def __del__(self):
         self.free(self.handle)
 
+    def __reduce__(self):
+        raise TypeError("a handle of the library cannot be copied or pickled")
+
 
 class Owner:
     """An owner of a handle of the library. An object that only object.__new__ created has no handle: it can be freed, but not used."""

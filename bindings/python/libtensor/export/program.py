@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import io
@@ -108,6 +109,13 @@ class Program:
         check(c_structure(self._h, byref(inputs), byref(outputs)))
         self.in_spec, self.out_spec = (_pytree.treespec_loads(text.value.decode()) if text.value else None for text in (inputs, outputs))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        """Returns the program itself: runs receive the state, which alone changes."""
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a program cannot be pickled; torch.export.save writes it to a file")
+
     def _list(self, name: str) -> list[Item]:
         values, count = POINTER(Described)(), c_int32()
         check(c_lists[name](self._h, byref(values), byref(count)))
@@ -195,6 +203,11 @@ class ExportedProgram:
         self._program, self._text = program, text
         self._samples = samples  # the bytes of data/sample_inputs/model.pt
         self.graph_signature: ExportGraphSignature = read_signature(text["graph_module"]["signature"])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ExportedProgram:
+        copied = ExportedProgram(self._program, copy.deepcopy(self._text, memo), self._samples)
+        copied.__dict__["_tensors"] = copy.deepcopy(self._tensors, memo)
+        return copied
 
     def module(self, check_guards: bool = True) -> ExportedModule:
         """Returns a module that runs the program with autograd, if it is enabled. `check_guards` is ignored: inputs are always checked.

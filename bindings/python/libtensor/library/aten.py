@@ -157,7 +157,7 @@ class AtenPacket(OpOverloadPacket):
 
     def __init__(self, name: str, overloads: list[str]) -> None:
         super().__init__(f"aten::{name}")
-        self._overloads: dict[str, AtenOverload] = {overload: AtenOverload(self, overload) for overload in overloads}
+        self._overloads = {overload: AtenOverload(self, overload) for overload in overloads}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         taken = take_over(self, args, kwargs)
@@ -171,12 +171,12 @@ class AtenPacket(OpOverloadPacket):
         return found(*args, **kwargs)
 
     @functools.cached_property
-    def _callable(self) -> list[AtenOverload]:
+    def _callable(self) -> list[OpOverload]:
         """The overloads that the library has."""
         names = [info.name.decode().partition(".")[2] or "default" for info in calls.describe(self._qualified_op_name)]
         return [self._overloads[name] for name in names if name in self._overloads]
 
-    def _choose(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AtenOverload:
+    def _choose(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Returns the first overload that arguments fit; the first one if they fit none, whose call raises."""
         if not self._callable:
             raise NotImplementedError(f"aten::{self.__name__}: the operator does not exist in libtensor")

@@ -16,7 +16,8 @@ __all__ += ["register_autocast", "register_autograd", "register_fake", "register
 __all__ += ["triton_op", "wrap_triton"]
 
 Fn = Callable[..., Any]
-DEVICES = frozenset("cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone".split())
+DEVICES = frozenset(("cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve"))
+DEVICES |= {"fpga", "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone"}
 KEYS = (  # PyTorch's dispatch keys, but for those of _C.DispatchKey
     r"(Sparse|SparseCsr|Quantized|NestedTensor|Autograd|Autocast)?(CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|Meta|PrivateUse[123])"
     r"|AutogradOther|AutogradNestedTensor|AutocastFunctionality|Fake|FPGA|Vulkan|MkldnnCPU|Named|Conjugate|Negative|ZeroTensor|Tracer"

@@ -239,8 +239,8 @@ def choose_out(name: str, args: Sequence[Any], kwargs: dict[str, Any], out: Any)
     for op, arguments, written in _list_all_overloads(name):
         is_list = len(written) == 1 and written[0].kind == "Tensor[]"
         if written and (is_list or len(written) == len(targets)):
-            given = [targets] if is_list else targets
-            bound = bind(arguments, args, {**kwargs, **{a.name: value for a, value in zip(written, given, strict=True)}})
+            results = [targets] if is_list else targets
+            bound = bind(arguments, args, {**kwargs, **{a.name: value for a, value in zip(written, results, strict=True)}})
             if bound is not None:
                 return op, *bound
     return None

@@ -21,8 +21,8 @@ __all__ = ["Argument", "Schema", "infer_schema"]
 SCALARS: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", _dtype: "ScalarType", _device: "Device"}
 RETURNS = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
 # The types of a schema, without list and optional suffixes.
-TYPES = frozenset("Tensor int SymInt float SymFloat bool SymBool complex number Scalar str ScalarType Layout MemoryFormat Device".split())
-TYPES |= frozenset("Generator Dimname Storage Stream QScheme Any ConstQuantizerPtr DeviceIndex NoneType".split())
+TYPES = frozenset(("Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "number", "Scalar", "str", "ScalarType", "Layout"))
+TYPES |= {"MemoryFormat", "Device", "Generator", "Dimname", "Storage", "Stream", "QScheme", "Any", "ConstQuantizerPtr", "DeviceIndex", "NoneType"}
 NAME = r"([A-Za-z_]\w*::)?[A-Za-z_]\w*(\.\w+)?"
 KINDS: dict[str, tuple[type, ...]] = {"Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool, int), "str": (str,)}
 KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
