@@ -138,3 +138,45 @@ def test_running_statistics_are_outputs(module, written, table):
         assert torch.allclose(run(x * scale), trained(x * scale), 1e-5, 1e-5)
     for name, value in trained.named_buffers():
         assert torch.allclose(program.state_dict[name], value, 1e-5, 1e-6), name
+
+
+def test_a_batch_of_one_is_a_sample_of_every_batch():
+    def function(x, token):
+        joined = torch.cat([token.expand(x.size(0), 1, 4), x.flatten(2).transpose(1, 2)], 1)
+        heads = joined.reshape(x.size(0), -1, 2, 2).transpose(1, 2)
+        return heads.softmax(-1).transpose(1, 2).reshape(x.size(0), -1, 4) + token.expand(x.size(0), -1, -1)
+
+    samples = torch.arange(24.0).reshape(1, 4, 2, 3), torch.ones(1, 1, 4)
+    program = export(function, samples, dynamic_shapes=({0: torch.export.Dim("batch")}, None)).run_decompositions()
+    for batch in (1, 2, 5):
+        x = samples[0].expand(batch, 4, 2, 3).cos()
+        assert torch.allclose(reload(program).module()(x, samples[1]), function(x, samples[1]), 1e-5, 1e-6)
+
+
+RELU = torch.ops.aten.relu.default
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_results_of_another_dtype_change_the_following_values(dtype):
+    program = export(lambda x: (torch.relu(x) + 1).reshape(2, 2), (torch.ones(4),))
+    program = reload(program.run_decompositions({RELU: lambda x: x.clamp(0).to(dtype)}))
+    assert program.outputs[0].dtype is dtype
+    assert {meta["dtype"] for name, meta in program._text["graph_module"]["graph"]["tensor_values"].items() if name in ("add", "reshape")} == {
+        8 if dtype is torch.float64 else 6
+    }
+    assert program.module()(torch.ones(4)).dtype is dtype
+
+
+@pytest.mark.parametrize(
+    "function, fact",
+    [
+        (lambda x: None, r"of torch.ops.aten.relu.default returns None as result 0"),
+        (lambda x: 3, r"of torch.ops.aten.relu.default returns 3 as result 0"),
+        (lambda x: x.sum(), r"shape \[\] as result 0; that of the operator has the shape \[4\]"),
+        (lambda x: x[None], r"shape \[1, 4\] as result 0"),
+        (lambda x: [], r"returns 0 results, but the operator returns 1"),
+    ],
+)
+def test_wrong_results_of_decompositions(function, fact):
+    with pytest.raises(RuntimeError, match=fact):
+        export(torch.relu, (torch.ones(4),)).run_decompositions({RELU: function})

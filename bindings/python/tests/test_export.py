@@ -339,3 +339,32 @@ def test_buffers_that_are_not_persistent_are_constants(tmp_path):
     assert list(program.module().state_dict()) == ["kept"]
     assert [name for name, _ in program.module().named_buffers()] == ["kept", "temporary"]
     assert program.module()(torch.zeros(2)).tolist() == [3, 3]
+
+
+BATCH = Dim("batch")
+
+
+@pytest.mark.parametrize(
+    "shapes, count",
+    [
+        (({0: BATCH},), 1),
+        ((({0: BATCH},),), 1),
+        ({"a": ({0: BATCH},)}, 1),
+        ({"a_0": {0: BATCH}}, 1),
+        ((({0: BATCH}, {0: BATCH}),), 2),
+        (({0: BATCH}, {0: BATCH}), 2),
+        ({"a": [{0: BATCH}, {0: BATCH}]}, 2),
+    ],
+)
+def test_shapes_of_variable_arguments(shapes, count):
+    program = export(lambda *a: sum(a), (torch.ones(3),) * count, dynamic_shapes=shapes)
+    assert program.module()(*[torch.ones(5)] * count).tolist() == [count] * 5
+    with pytest.raises(ValueError, match=r"of \*a must be a tuple of 2 entries"):
+        export(lambda *a: sum(a), (torch.ones(3),) * 2, dynamic_shapes={"a": ({0: BATCH},)})
+
+
+def test_hints_have_bounds():
+    program = export(torch.relu, (torch.ones(3),), dynamic_shapes=({0: Dim.AUTO(min=2, max=9)},))
+    assert program.range_constraints == {"s0": (2, 9)} and repr(Dim.AUTO(min=2)) == "Dim.AUTO(min=2)"
+    with pytest.raises(ValueError, match=r"the size 3 of dimension 0 of .* is no value of Dim.DYNAMIC\(min=4\)"):
+        export(torch.relu, (torch.ones(3),), dynamic_shapes=({0: Dim.DYNAMIC(min=4)},))

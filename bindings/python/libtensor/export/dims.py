@@ -8,7 +8,7 @@ from typing import Any
 from .._core.tensor import Tensor
 from ..utils import _pytree as pytree
 
-__all__ = ["Dim", "ShapesCollection", "Symbol", "dims", "find_symbols"]
+__all__ = ["Dim", "ShapesCollection", "Symbol", "dims", "expand_rest", "find_symbols"]
 
 
 class Dim:
@@ -54,13 +54,22 @@ class Dim:
 
 
 class _Hint:
-    """What an export finds out about a size."""
+    """What an export finds out about a size. A call returns a hint with bounds: `Dim.AUTO(min=2, max=9)`."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, least: int = 0, most: int | None = None) -> None:
+        self.name, self.min, self.max = name, least, most
+
+    def __call__(self, min: int | None = None, max: int | None = None) -> _Hint:
+        if self.name == "STATIC":
+            raise TypeError("Dim.STATIC has no bounds; use Dim.AUTO or Dim.DYNAMIC")
+        least = 0 if min is None else min
+        if least < 0 or (max is not None and max < least):
+            raise ValueError(f"Dim.{self.name}: min={min}, max={max} are no bounds of a size; use 0 <= min <= max")
+        return _Hint(self.name, least, max)
 
     def __repr__(self) -> str:
-        return f"Dim.{self.name}"
+        bounds = [f"{name}={value}" for name, value in (("min", self.min or None), ("max", self.max)) if value is not None]
+        return f"Dim.{self.name}" + (f"({', '.join(bounds)})" if bounds else "")
 
 
 Dim.AUTO, Dim.DYNAMIC, Dim.STATIC = map(_Hint, ("AUTO", "DYNAMIC", "STATIC"))
@@ -147,6 +156,29 @@ def _walk(spec: Any, value: Any, where: str, visit: Callable[[Any, Any, str], No
         _walk(inner, child, f"{where}[{key!r}]", visit)
 
 
+def expand_rest(dynamic_shapes: Any, rest: str, named: int, count: int, keywords: int) -> Any:
+    """Returns dynamic_shapes with an entry for each of the `count` arguments of *rest, which may be the items of one entry, as for a tuple.
+
+    `named` and `keywords` are the numbers of the other positional arguments and of keyword arguments."""
+    if isinstance(dynamic_shapes, dict) and rest in dynamic_shapes and count:
+        others = {name: spec for name, spec in dynamic_shapes.items() if name != rest}
+        return others | {f"{rest}_{i}": spec for i, spec in enumerate(_list_rest(dynamic_shapes[rest], rest, count))}
+    if isinstance(dynamic_shapes, list | tuple) and count and len(dynamic_shapes) == named + 1 + keywords:
+        spec = dynamic_shapes[named]
+        is_nested = isinstance(spec, list | tuple) and all(isinstance(x, dict | list | tuple | None) for x in spec)
+        if count > 1 or is_nested:
+            return [*dynamic_shapes[:named], *_list_rest(spec, rest, count), *dynamic_shapes[named + 1 :]]
+    return dynamic_shapes
+
+
+def _list_rest(spec: Any, rest: str, count: int) -> list[Any]:
+    if spec is None:
+        return [None] * count
+    if not isinstance(spec, list | tuple) or len(spec) != count:
+        raise ValueError(f"export: dynamic_shapes of *{rest} must be a tuple of {count} entries, one for each argument, not {spec!r}")
+    return list(spec)
+
+
 class _Reader:
     """Collects the symbols of the tensors."""
 
@@ -164,7 +196,9 @@ class _Reader:
             shape = tuple(value.shape)
             for dim, entry in _leaf_sizes(spec, shape, where).items():
                 if isinstance(entry, _Hint):
-                    symbol = Symbol(self.new_name(), 0, None, shape[dim])
+                    if shape[dim] < entry.min or (entry.max is not None and shape[dim] > entry.max):
+                        raise ValueError(f"export: the size {shape[dim]} of dimension {dim} of {where} is no value of {entry}")
+                    symbol = Symbol(self.new_name(), entry.min, entry.max, shape[dim])
                     self.hinted.append((symbol, entry))
                     found[dim] = symbol, 1, 0
                 else:

@@ -15,7 +15,7 @@ from .._gen import gen_functions as _f
 from .._storages.files import is_path, writing
 from ..nn import Module
 from ..utils import _pytree as pytree
-from .dims import Dim, Size, Symbol, find_symbols
+from .dims import Size, Symbol, expand_rest, find_symbols
 from .program import ExportedProgram, Program
 from .trace import Recording, Sizes, record, sample, unify
 from .verify import check_elements, check_sizes, list_varying, record_variations
@@ -39,15 +39,16 @@ def _clean(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def _name_arguments(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
-    """Returns the names of positional arguments, with numbers for those of *args."""
+def _name_arguments(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[list[str], str, int]:
+    """Returns the names of positional arguments, with numbers for those of *args, and the name and the number of *args."""
     called = function.forward if isinstance(function, Module) else function
     parameters = list(inspect.signature(called).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
     if len(args) > len(named) and rest is None:
         raise TypeError(f"export: args has {len(args)} items, but the function takes {len(named)} positional arguments")
-    return named[: len(args)] + [f"{rest}_{i}" for i in range(len(args) - len(named))]
+    count = max(len(args) - len(named), 0)
+    return named[: len(args)] + [f"{rest}_{i}" for i in range(count)], rest or "", count
 
 
 def _name_inputs(args: dict[str, Any], taken: set[str]) -> list[str]:
@@ -83,8 +84,8 @@ def _choose_samples(symbols: list[Symbol]) -> list[dict[Symbol, int]]:
 
 def _merge(sizes: list[dict[int, Size]], hinted: list[tuple[Symbol, Any]], static: bool) -> list[dict[int, Size]]:
     """Returns sizes in which those of Dim.AUTO and Dim.DYNAMIC that are equal in the sample inputs are one symbol, or without them."""
-    merged: dict[int, Symbol] = {}
-    by_symbol = {symbol: merged.setdefault(symbol.hint, symbol) for symbol, _ in hinted}
+    merged: dict[Any, Symbol] = {}
+    by_symbol = {symbol: merged.setdefault((symbol.hint, symbol.least, symbol.most), symbol) for symbol, _ in hinted}
     return [{d: (by_symbol.get(s, s), a, b) for d, (s, a, b) in found.items() if not (static and s in by_symbol)} for found in sizes]
 
 
@@ -161,9 +162,10 @@ def export(
         raise TypeError(
             f"export: inputs can be tensors, numbers, strings and None, in lists, tuples and dicts, but one is a {type(unsupported).__name__}"
         )
-    argument_names = _name_arguments(mod, args)
+    argument_names, rest, count = _name_arguments(mod, args)
     state, buffers = _list_state(mod)
     names = _name_inputs({**dict(zip(argument_names, args, strict=True)), **kwargs}, set(state))
+    dynamic_shapes = expand_rest(dynamic_shapes, rest, len(args) - count, count, len(kwargs))
     sizes, hinted = find_symbols(dynamic_shapes, argument_names, args, kwargs)
     try:
         recordings, symbols, samples = _record_all(mod, state, names, values, spec, sizes)
@@ -173,7 +175,7 @@ def export(
         try:  # sizes that an operator requires to be equal
             recordings, symbols, samples = _record_all(mod, state, names, values, spec, _merge(sizes, hinted, False))
         except (RuntimeError, NotImplementedError):
-            if any(hint is Dim.DYNAMIC for _, hint in hinted):
+            if any(hint.name == "DYNAMIC" for _, hint in hinted):
                 raise
             recordings, symbols, samples = _record_all(mod, state, names, values, spec, _merge(sizes, hinted, True))
     for tree in (spec, recordings[0].spec):

@@ -285,6 +285,7 @@ class Lowering:
         if result is NotImplemented:
             return None
         flat = list(result) if isinstance(result, list | tuple) else [result]
+        check_results(graph, node, flat)
         recorded.output(tracer.find(flat))
         if any(n.op == "get_attr" for n in recorded.nodes):
             raise RuntimeError(
@@ -323,7 +324,7 @@ class Lowering:
                 before = graph["tensor_values"].get(x.name)
                 after = write_meta(tuple(r.nodes[order[x]].meta["val"] for r in recordings), sizes, False)
                 graph["tensor_values"][x.name] = after
-                if before is None or before["strides"] != after["strides"]:
+                if before is None or any(before[key] != after[key] for key in ("strides", "sizes", "dtype")):
                     self.moved.add(x.name)
             elif is_number(x) and x.op == "call_function":
                 graph["sym_int_values"][x.name] = write_size(sizes.express(x.meta["values"]), x.meta["values"][0])
@@ -331,6 +332,28 @@ class Lowering:
         for entry in made:
             entry["metadata"] = node["metadata"]
         return made, renamed
+
+
+def list_results(node: Node) -> list[dict[str, Any]]:
+    """Returns the results of a node one by one, also those of lists."""
+    return [{"as_tensor": x} if "name" in x else x for y in node["outputs"] for x in y.get("as_tensors", [y])]
+
+
+def check_results(graph: dict[str, Any], node: Node, found: list[Any]) -> None:
+    """Raises RuntimeError if a decomposition returns another number of results than its operator, or a result of another shape."""
+    where, results = f"run_decompositions: the decomposition of {node['target']}", list_results(node)
+    if len(found) < len(results):
+        raise RuntimeError(f"{where} returns {len(found)} results, but the operator returns {len(results)}")
+    for i, (result, value) in enumerate(zip(results, found, strict=False)):
+        name = result.get("as_tensor", {}).get("name")
+        if name is None:
+            continue
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{where} returns {value!r} as result {i}, which must be a tensor, or NotImplemented to keep the operator")
+        sizes = graph["tensor_values"][name]["sizes"] if name in graph["tensor_values"] else None
+        if sizes is not None and (len(sizes) != value.dim() or any(s.get("as_int", n) != n for s, n in zip(sizes, value.shape, strict=True))):
+            shape = ", ".join(str(s.get("as_int", "?")) for s in sizes)
+            raise RuntimeError(f"{where} returns a tensor of shape {list(value.shape)} as result {i}; that of the operator has the shape [{shape}]")
 
 
 def is_getitem(node: Any) -> bool:

@@ -48,6 +48,22 @@ def write_size(value: int | str, hint: int) -> dict[str, Any]:
     return {"as_int": value} if isinstance(value, int) else {"as_expr": {"expr_str": value, "hint": {"as_int": hint}}}
 
 
+def list_strides(values: tuple[Tensor, ...]) -> list[tuple[int, ...]]:
+    """Returns the strides of a value in each recording. The stride of a dimension of size 1 is arbitrary: it is that of the other recordings."""
+    strides = [list(v.stride()) for v in values]
+    for d in range(values[0].dim()):
+        wide = [i for i, v in enumerate(values) if v.shape[d] != 1]
+        if not wide or len(wide) == len(values):
+            continue
+        inner = [e for e in range(values[0].dim()) if e != d and all(strides[i][d] == strides[i][e] * values[i].shape[e] for i in wide)]
+        for i, v in enumerate(values):
+            if v.shape[d] == 1 and len({strides[k][d] for k in wide}) == 1:
+                strides[i][d] = strides[wide[0]][d]
+            elif v.shape[d] == 1 and inner:
+                strides[i][d] = strides[i][inner[0]] * v.shape[inner[0]]
+    return [tuple(s) for s in strides]
+
+
 def write_meta(values: tuple[Tensor, ...], sizes: Sizes, requires_grad: bool | None = None) -> dict[str, Any]:
     """Returns the TensorMeta of a value, from its tensors in all recordings."""
     first = values[0]
@@ -60,7 +76,7 @@ def write_meta(values: tuple[Tensor, ...], sizes: Sizes, requires_grad: bool | N
         "sizes": express(tuple(v.shape) for v in values),
         "requires_grad": first.requires_grad if requires_grad is None else requires_grad,
         "device": {"type": "cpu", "index": None},
-        "strides": express(v.stride() for v in values),
+        "strides": express(list_strides(values)),
         "storage_offset": {"as_int": first.storage_offset()},
         "layout": STRIDED,
     }
