@@ -195,7 +195,6 @@ nan_to_num.default: odd() | odd(), 1.0, 2.0, 3.0
 nansum.default: odd()[:2] | odd()[:2], [0], True
 narrow.default: f(5, 2), 0, 1, 3 | f(5, 2), 0, -2, 2
 native_batch_norm.default: f(4, 3), p(3), f(3), f(3), p(3), False, 0.1, 1e-5
-_native_batch_norm_legit.default: f(4, 3), p(3), f(3), f(3), p(3), False, 0.1, 1e-5
 native_channel_shuffle.default: f(1, 6, 2, 2), 2
 negative.default: f(4)
 new_empty.default: f(4), [2, 0]
